@@ -1,0 +1,84 @@
+"""The builder methods of a graph: one per registered op, with the op's own signature.
+
+`graph.softmax(x, axis=-1)` adds a node; the method is found in the registry when it is asked
+for, so an op that is registered at run time has its method too. The stub beside this file gives
+editors and type checkers their signatures; `stub()` writes it, and a test keeps it current.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from .errors import suggest
+from .op import OPS, Op, Parameter
+
+
+class Builders:
+    """One method per op (see the module's docstring)."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name in OPS:
+            return partial(self.apply, name)
+        raise AttributeError(
+            f"graph has no method or op {name!r}{suggest(name, OPS)}"
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *OPS})
+
+    def apply(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Add a node of the op named `op`."""
+        raise NotImplementedError
+
+
+def stub() -> str:
+    """The text of `builders.pyi`."""
+    lines = [
+        "# Written by graphattn.builders.stub() from the registry; do not edit.",
+        "from typing import Any",
+        "",
+        "from .graph import Operand, Tensor",
+        "",
+        "def stub() -> str: ...",
+        "",
+        "class Builders:",
+        "    def apply(self, op: str, /, *args: Any, **kwargs: Any) -> Any: ...",
+        "    def __getattr__(self, name: str) -> Any: ...",
+    ]
+    for op in OPS.values():
+        if not op.fed:
+            lines.append(_method(op))
+    return "\n".join(lines) + "\n"
+
+
+def _method(op: Op) -> str:
+    parts: list[str] = []
+    starred = False
+    for p in op.parameters.values():
+        if p.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        starred = starred or p.variadic
+        parts.append(_argument(p))
+    if not starred:
+        parts.append("*")
+    parts += ["name: str | None = None", "title: str | None = None"]
+    signature = ",\n        ".join(["self", *parts])
+    return (
+        f"    def {op.name}(\n        {signature},\n    ) -> {_result(op)}:\n"
+        f'        """{op.formula}"""\n'
+    )
+
+
+def _argument(p: Parameter) -> str:
+    kind = p.annotation.replace("Spec", "Operand")
+    if p.variadic:
+        return f"*{p.name}: {kind}"
+    return f"{p.name}: {kind}" + ("" if p.required else f" = {p.default!r}")
+
+
+def _result(op: Op) -> str:
+    annotation = str(op.shape.__annotations__.get("return", "Spec"))
+    return "Tensor" if annotation == "Spec" else "tuple[Tensor, ...]"

@@ -1,0 +1,113 @@
+"""How one cell of a result is computed from cells of the operands, as an expression.
+
+The `explain` rule of an op returns such an expression. It holds no numbers of its own, so that
+the same tree can be printed as a formula, printed with the numbers put in, or evaluated again in
+any number type. Sums are flat, so trees stay shallow.
+
+>>> y = total(multiply(Cell(0, (k,)), Cell(1, (k,))) for k in range(2))
+>>> evaluate(y, lambda cell: [[1.0, 2.0], [3.0, 4.0]][cell.slot][cell.index[0]])
+11.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Union
+
+from .numbers import FLOAT, Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of an operand: its slot, and its index there."""
+
+    slot: int
+    index: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number that the op itself brings in, and how it is written (√2, eps, …)."""
+
+    value: Any
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of expressions; `FUNCTIONS` names them all."""
+
+    function: str
+    args: tuple[Expression, ...]
+
+
+Expression = Union[Cell, Literal, Apply]
+
+
+def _absorb(numbers: Numbers, a: Any, b: Any) -> Any:
+    zero = numbers.lift(0)
+    return zero if a == zero or b == zero else numbers.multiply(a, b)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda numbers, a, b: numbers.add(a, b),
+    "subtract": lambda numbers, a, b: numbers.subtract(a, b),
+    "multiply": lambda numbers, a, b: numbers.multiply(a, b),
+    "divide": lambda numbers, a, b: numbers.divide(a, b),
+    "negate": lambda numbers, a: numbers.negate(a),
+    "absorb": _absorb,
+    "exp": lambda numbers, a: numbers.exp(a),
+    "log": lambda numbers, a: numbers.log(a),
+    "sqrt": lambda numbers, a: numbers.sqrt(a),
+    "tanh": lambda numbers, a: numbers.tanh(a),
+    "erf": lambda numbers, a: numbers.erf(a),
+    "sin": lambda numbers, a: numbers.sin(a),
+    "cos": lambda numbers, a: numbers.cos(a),
+    "total": lambda numbers, *args: numbers.total(args),
+    "maximum": lambda numbers, *args: numbers.maximum(args),
+    "visible": lambda numbers, a: a != float("-inf"),
+    "positive": lambda numbers, a: not numbers.less(a, numbers.lift(0)),
+    "where": lambda numbers, condition, a, b: a if condition else b,
+}
+
+
+def _shorthand(function: str) -> Callable[..., Apply]:
+    return lambda *args: Apply(function, args)
+
+
+add, subtract, multiply, divide = map(_shorthand, ("add", "subtract", "multiply", "divide"))
+absorb, exp, sqrt, where = map(_shorthand, ("absorb", "exp", "sqrt", "where"))
+tanh, erf, sin, cos = map(_shorthand, ("tanh", "erf", "sin", "cos"))
+
+
+def total(terms: Iterable[Expression]) -> Apply:
+    """Σ terms."""
+    return Apply("total", tuple(terms))
+
+
+def maximum(terms: Iterable[Expression]) -> Apply:
+    """The largest of the terms."""
+    return Apply("maximum", tuple(terms))
+
+
+def evaluate(
+    expression: Expression, lookup: Callable[[Cell], Any], numbers: Numbers = FLOAT
+) -> Any:
+    """The value of an expression; `lookup` gives the value of a cell."""
+    if isinstance(expression, Cell):
+        return lookup(expression)
+    if isinstance(expression, Literal):
+        value = expression.value
+        return value if isinstance(value, bool) else numbers.lift(value)
+    args = (evaluate(arg, lookup, numbers) for arg in expression.args)
+    return FUNCTIONS[expression.function](numbers, *args)
+
+
+def sources(expression: Expression) -> Iterator[Cell]:
+    """The cells that an expression reads, in the order in which it is written."""
+    if isinstance(expression, Cell):
+        yield expression
+    elif isinstance(expression, Apply):
+        for arg in expression.args:
+            yield from sources(arg)

@@ -1,0 +1,693 @@
+"""The dataflow graph: a networkx DAG whose nodes are operations.
+
+A `Graph` grows only through its builder methods, one per op. Each call adds one node to
+`graph.dag`, a `networkx.MultiDiGraph` keyed by the node's unique name, and returns `Tensor`s:
+the symbolic outputs of that node. Edges carry `slot` (which operand) and `port` (which output
+of the producer); a MultiDiGraph, because `x * x` has two edges between the same nodes.
+
+Builders store what was called, composites included; `graph.at(level)` is the same graph with
+composites expanded, and its scopes remember what was expanded from what.
+
+>>> g = Graph("example")
+>>> x = g.input("x", shape=(2, 3), axes=("token", "feature"))
+>>> y = g.softmax(x @ x.T, name="weights")
+>>> y
+weights: token 2 × token 2
+>>> list(g.dag.edges(data="slot"))
+[('x', 'transpose_x', 0), ('x', 'matmul_x_transpose', 0), ('transpose_x', 'matmul_x_transpose', 1), ('matmul_x_transpose', 'weights', 0)]
+"""
+
+from __future__ import annotations
+
+import keyword
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
+
+import networkx as nx
+
+from . import nested
+from .axes import KINDS, Spec, describe
+from .builders import Builders
+from .errors import GraphError, Rejected, suggest
+from .op import Op, check_level, find
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+class Ref(NamedTuple):
+    """One output of one node."""
+
+    node: str
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation of a graph. `operands` holds None where an optional operand is left out."""
+
+    name: str
+    op: Op
+    operands: tuple[Ref | None, ...]
+    attributes: Mapping[str, Any]
+    outputs: tuple[Spec, ...]
+    ports: tuple[str, ...]
+    """The names of the outputs; ("",) where there is one."""
+    title: str | None = None
+    scope: str | None = None
+
+    def tensor_name(self, port: int = 0) -> str:
+        """The node's own name, or `node.port` where it has several outputs."""
+        return f"{self.name}.{self.ports[port]}" if self.ports[port] else self.name
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The attributes that differ from the op's defaults."""
+        defaults = self.op.defaults
+        return {k: v for k, v in self.attributes.items() if not _same(v, defaults[k])}
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and a == b
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A group of nodes: what a composite was expanded into, or a part that the user named.
+
+    For an expanded composite `op`, `operands`, `attributes` and `outputs` are those of the node
+    that was there; a plain group has op None. Its nodes are those whose scope it is.
+    """
+
+    name: str
+    op: Op | None = None
+    operands: tuple[Ref | None, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    outputs: tuple[Ref, ...] = ()
+    ports: tuple[str, ...] = ()
+    title: str | None = None
+    parent: str | None = None
+
+
+class Tensor:
+    """A symbolic tensor: one output of one node of a graph. `@ + - * /` and `.T` build nodes."""
+
+    __slots__ = ("graph", "ref")
+    __array_ufunc__ = None  # so that numpy leaves `array * tensor` to us
+
+    def __init__(self, graph: Graph, ref: Ref) -> None:
+        self.graph = graph
+        self.ref = ref
+
+    @property
+    def node(self) -> Node:
+        return self.graph.node(self.ref.node)
+
+    @property
+    def spec(self) -> Spec:
+        return self.node.outputs[self.ref.port]
+
+    @property
+    def name(self) -> str:
+        return self.node.tensor_name(self.ref.port)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.spec.shape
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        return self.spec.axes
+
+    @property
+    def kind(self) -> str:
+        return self.spec.kind
+
+    @property
+    def symbol(self) -> str:
+        """Its short name in formulas and on edges: Q₀, K₀ᵀ, weights."""
+        return self.graph.symbol(self.ref)
+
+    @property
+    def T(self) -> Tensor:
+        """The last two axes swapped."""
+        return self.graph.transpose(self)
+
+    def __matmul__(self, other: Operand) -> Tensor:
+        return self.graph.matmul(self, other)
+
+    def __add__(self, other: Operand) -> Tensor:
+        return self.graph.add(self, other)
+
+    def __sub__(self, other: Operand) -> Tensor:
+        return self.graph.subtract(self, other)
+
+    def __mul__(self, other: Operand) -> Tensor:
+        return self.graph.multiply(self, other)
+
+    def __truediv__(self, other: Operand) -> Tensor:
+        return self.graph.divide(self, other)
+
+    def __radd__(self, other: Operand) -> Tensor:
+        return self.graph.add(other, self)
+
+    def __rsub__(self, other: Operand) -> Tensor:
+        return self.graph.subtract(other, self)
+
+    def __rmul__(self, other: Operand) -> Tensor:
+        return self.graph.multiply(other, self)
+
+    def __rtruediv__(self, other: Operand) -> Tensor:
+        return self.graph.divide(other, self)
+
+    def __neg__(self) -> Tensor:
+        return self.graph.negate(self)
+
+    def __bool__(self) -> bool:
+        raise GraphError(
+            f"{self.name} has no value while the graph is built; expected no truth test here"
+            " (use where)"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise GraphError(f"{self.name} has no rows while the graph is built; expected no loop over it")
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {describe(self.spec)}"
+
+
+Operand = Union[Tensor, int, float]
+
+
+class Graph(Builders):
+    """A dataflow graph (see the module's docstring).
+
+    `title` is free text for people. `notes` says what passes did to it.
+    """
+
+    def __init__(self, name: str = "graph", title: str = "") -> None:
+        from . import ops  # noqa: F401  (fills the registry)
+
+        _check_name(name)
+        self.name = name
+        self.title = _free_text(title, "the title of a graph")
+        self.notes: tuple[str, ...] = ()
+        self._dag: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
+        self._nodes: dict[str, Node] = {}
+        self._scopes: dict[str, Scope] = {}
+        self._aliases: dict[str, Ref] = {}
+        self._outputs: dict[str, Ref] = {}
+        self._prefixes: set[str] = set()
+        self._open: list[str] = []
+        self._counters: dict[str, int] = {}
+        self._cache: dict[Any, Any] = {}
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def dag(self) -> nx.MultiDiGraph:
+        """The DAG, read-only: nodes by name with `op` and `node` (the record); edges with `slot`
+        and `port`. `graph.dag.copy()` is one's own."""
+        return self._dag.copy(as_view=True)
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """Every node by name, in canonical order: producers before consumers."""
+        return MappingProxyType(self._nodes)
+
+    @property
+    def scopes(self) -> Mapping[str, Scope]:
+        """What was expanded or grouped, by name, outer scopes first."""
+        return MappingProxyType(self._scopes)
+
+    @property
+    def aliases(self) -> Mapping[str, Ref]:
+        """Names of expanded composites' tensors, and the tensors they stand for."""
+        return MappingProxyType(self._aliases)
+
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """The named results, in the order in which they were declared."""
+        return {name: Tensor(self, ref) for name, ref in self._outputs.items()}
+
+    @property
+    def inputs(self) -> dict[str, Spec]:
+        """What a run must be fed: inputs and parameters."""
+        return {n.name: n.outputs[0] for n in self._nodes.values() if n.op.fed}
+
+    def node(self, name: str) -> Node:
+        """The node of that name."""
+        try:
+            return self._nodes[name]
+        except (KeyError, TypeError):
+            raise GraphError(
+                f"graph {self.name!r} has no node {name!r}{suggest(name, self._nodes)}"
+            ) from None
+
+    def resolve(self, name: str) -> Ref:
+        """The output that a tensor name, an alias or an output name stands for.
+
+        `head0.weights` also finds `block.heads.head0.weights` where no other name ends so.
+        """
+        if isinstance(name, Tensor):
+            return name.ref
+        node = self._nodes.get(name) if isinstance(name, str) else None
+        if node is not None and len(node.ports) == 1:
+            return Ref(name)
+        for table in (self._aliases, self._outputs):
+            if name in table:
+                return table[name]
+        if isinstance(name, str) and "." in name:
+            owner, _, port = name.rpartition(".")
+            node = self._nodes.get(owner)
+            if node is not None and port in node.ports:
+                return Ref(owner, node.ports.index(port))
+        if isinstance(name, str) and name in self._nodes:
+            raise GraphError(
+                f"node {name!r} has several outputs; expected one of "
+                + ", ".join(self._nodes[name].tensor_name(p) for p in range(len(self._nodes[name].ports)))
+            )
+        endings = self._endings().get(name, ())
+        if len(endings) == 1:
+            return endings[0]
+        if endings:
+            raise GraphError(
+                f"{name!r} could be {', '.join(map(self.tensor_name, endings))};"
+                " expected a name that only one tensor ends in"
+            )
+        raise GraphError(
+            f"graph {self.name!r} has no tensor {name!r}{suggest(name, self.tensor_names())}"
+        )
+
+    def _endings(self) -> dict[Any, list[Ref]]:
+        """Every dotted ending of a tensor's name, and the tensors whose names end so."""
+        if "endings" not in self._cache:
+            endings: dict[str, list[Ref]] = {}
+            for name in self.tensor_names():
+                ref = self.resolve(name)
+                parts = name.split(".")
+                for start in range(1, len(parts)):
+                    found = endings.setdefault(".".join(parts[start:]), [])
+                    if ref not in found:
+                        found.append(ref)
+            self._cache["endings"] = endings
+        return self._cache["endings"]
+
+    def tensor(self, name: str) -> Tensor:
+        """The symbolic tensor of that name, alias or output name."""
+        return Tensor(self, self.resolve(name))
+
+    def spec(self, ref: Ref) -> Spec:
+        """Shape, axes and kind of one output."""
+        return self._nodes[ref.node].outputs[ref.port]
+
+    def tensor_name(self, ref: Ref) -> str:
+        """The name of one output."""
+        return self._nodes[ref.node].tensor_name(ref.port)
+
+    def tensor_names(self) -> Iterator[str]:
+        """Every name that `resolve` knows."""
+        for node in self._nodes.values():
+            for port in range(len(node.ports)):
+                yield node.tensor_name(port)
+        yield from self._aliases
+        yield from self._outputs
+
+    def operand_specs(self, operands: Sequence[Ref | None]) -> list[Spec | None]:
+        """The specs that the rules of an op are called with."""
+        return [None if ref is None else self.spec(ref) for ref in operands]
+
+    def symbol(self, ref: Ref, depth: int = 0) -> str:
+        """The short name of an output in formulas and on edges."""
+        node = self._nodes[ref.node]
+        own = node.title or node.name.rpartition(".")[2]
+        if len(node.ports) > 1 and "{i}" not in node.op.symbol:
+            return node.ports[ref.port]
+        inner = ""
+        if "{x}" in node.op.symbol:
+            first = node.operands[0] if node.operands else None
+            inner = self.symbol(first, depth + 1) if first and depth < 3 else own
+        return node.op.symbol.format(
+            name=node.name.rpartition(".")[2], title=own, x=inner, i=str(ref.port).translate(SUBSCRIPTS)
+        )
+
+    # ------------------------------------------------------------ building
+
+    def input(
+        self,
+        name: str,
+        shape: Sequence[int],
+        axes: Sequence[str | None] | None = None,
+        kind: str = "float",
+        title: str | None = None,
+    ) -> Tensor:
+        """Declare a tensor that each run is fed. `kind` is float, bool (masks) or int (indices)."""
+        return self.apply("input", name=name, title=title, shape=shape, axes=axes, kind=kind)
+
+    def parameter(
+        self,
+        name: str,
+        shape: Sequence[int],
+        axes: Sequence[str | None] | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """Declare a trained tensor: fed like an input, drawn inside the op that uses it."""
+        return self.apply("parameter", name=name, title=title, shape=shape, axes=axes)
+
+    def output(self, **tensors: Tensor) -> None:
+        """Name results: `g.output(out=y, weights=w)`. A name is an alias, not a node."""
+        for name, tensor in tensors.items():
+            self._own(tensor, f"output {name!r}")
+            _check_name(name)
+            if name in self._outputs:
+                raise GraphError(f"output {name!r} is declared already; expected a new name")
+            if self._occupied(name) and not self._names(name, tensor.ref):
+                raise GraphError(
+                    f"output {name!r} names another tensor already;"
+                    f" expected a name of its own for {tensor.name!r}"
+                )
+            self._outputs[name] = tensor.ref
+
+    def apply(
+        self, op: str | Op, /, *args: Any, name: str | None = None, title: str | None = None, **kwargs: Any
+    ) -> Any:
+        """Add a node: operands and attributes as the op's signature says.
+
+        Returns its `Tensor`, or a tuple of them where the op has several outputs. Raises a
+        `GraphError` that names the op, the node, each operand and what was expected.
+        """
+        op = op if isinstance(op, Op) else find(op)
+        operands, attributes = self._bind(op, args, kwargs, name)
+        refs = tuple(None if t is None else t.ref for t in operands)
+        full_name = self._new_name(op, operands, name)
+        title = None if title is None else _free_text(title, f"the title of {full_name!r}")
+        node = self._infer(op, refs, attributes, full_name, title)
+        self._insert(node)
+        results = tuple(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
+        return results if node.ports != ("",) else results[0]
+
+    @contextmanager
+    def scope(self, name: str, title: str | None = None) -> Iterator[None]:
+        """Group the nodes that are added inside; their names are `scope.name`."""
+        _check_name(name)
+        full_name = self._prefixed(name)
+        if self._occupied(full_name) or full_name in self._prefixes:
+            raise GraphError(f"scope {full_name!r}: the name is taken; expected a new one")
+        with self.within(Scope(full_name, title=title, parent=self._open[-1] if self._open else None)):
+            yield
+
+    @contextmanager
+    def within(self, scope: Scope) -> Iterator[None]:
+        """Add nodes inside a given scope record (for passes and readers)."""
+        self._scopes[scope.name] = scope
+        self._open.append(scope.name)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
+    # ------------------------------------------------------------ for passes and readers
+
+    def adopt(self, node: Node, operands: tuple[Ref | None, ...] | None = None) -> None:
+        """Add a node record as it is, with other operands if given. Its name must be free."""
+        node = node if operands is None else replace(node, operands=operands)
+        if self._occupied(node.name):
+            raise GraphError(f"node {node.name!r}: the name is taken; expected a new one")
+        self._insert(node)
+
+    def adopt_scope(self, scope: Scope) -> None:
+        """Enter or replace a scope record."""
+        self._scopes[scope.name] = scope
+
+    def forget_scope(self, name: str) -> None:
+        """Remove a scope record; its nodes, if any are left, must be given another scope first."""
+        self._scopes.pop(name, None)
+
+    def adopt_alias(self, name: str, ref: Ref) -> None:
+        """Let `name` stand for an output."""
+        if not self._names(name, ref):
+            self._aliases[name] = ref
+
+    def adopt_output(self, name: str, ref: Ref) -> None:
+        """Let `name` be a result."""
+        self._outputs[name] = ref
+
+    def infer(
+        self, op: Op, refs: tuple[Ref | None, ...], attributes: Mapping[str, Any], name: str,
+        title: str | None = None, scope: str | None = None,
+    ) -> Node:  # fmt: skip
+        """The node that this call would add, checked by the op's shape rule."""
+        return self._infer(op, refs, _frozen_attributes(op, attributes, name), name, title, scope)
+
+    # ------------------------------------------------------------ inner workings
+
+    def _infer(
+        self, op: Op, refs: tuple[Ref | None, ...], attributes: Mapping[str, Any], name: str,
+        title: str | None, scope: str | None = None,
+    ) -> Node:  # fmt: skip
+        specs = self.operand_specs(refs)
+        try:
+            found = op.shape(*specs, **attributes)
+        except Rejected as error:
+            raise GraphError(f"{op.name} {name!r}: {self._told(op, refs)}{error}") from None
+        ports, outputs = (tuple(found), tuple(found.values())) if isinstance(found, dict) else (("",), (found,))
+        scope = scope if scope is not None else self._open[-1] if self._open else None
+        return Node(name, op, refs, attributes, outputs, ports, title, scope)
+
+    def _told(self, op: Op, refs: Sequence[Ref | None]) -> str:
+        told = [
+            f"{op.operand_name(slot)} = {self.tensor_name(ref)} ({describe(self.spec(ref))})"
+            for slot, ref in enumerate(refs)
+            if ref is not None
+        ]
+        return f"{', '.join(told)}: " if told else ""
+
+    def _insert(self, node: Node) -> None:
+        self._dag.add_node(node.name, op=node.op.name, node=node)
+        for slot, ref in enumerate(node.operands):
+            if ref is not None:
+                self._dag.add_edge(ref.node, node.name, key=slot, slot=slot, port=ref.port)
+        self._nodes[node.name] = node
+        parts = node.name.split(".")
+        for depth in range(1, len(parts)):
+            self._prefixes.add(".".join(parts[:depth]))
+        self._cache.clear()
+
+    def _bind(
+        self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None
+    ) -> tuple[list[Tensor | None], Mapping[str, Any]]:
+        where = f"{op.name} {name!r}" if name else op.name
+        given: dict[str, Any] = {}
+        rest: list[Any] = []
+        positional = [p for p in op.parameters.values() if not p.keyword_only]
+        for place, value in enumerate(args):
+            if positional and positional[-1].variadic and place >= len(positional) - 1:
+                rest.append(value)
+            elif place < len(positional):
+                given[positional[place].name] = value
+            else:
+                raise GraphError(f"{where} takes {len(positional)} arguments, got {len(args)}")
+        for key, value in kwargs.items():
+            if key not in op.parameters:
+                raise GraphError(f"{where} takes no argument {key!r}{suggest(key, op.parameters)}")
+            if key in given:
+                raise GraphError(f"{where} got {key!r} twice")
+            given[key] = value
+        operands: list[Tensor | None] = []
+        attributes: dict[str, Any] = {}
+        for p in op.parameters.values():
+            if p.variadic:
+                operands += [self._operand(v, f"{where}: {p.name}[{i}]") for i, v in enumerate(rest)]
+            elif p.name not in given and p.required:
+                raise GraphError(f"{where} needs {p.name!r}")
+            elif p.operand:
+                value = given.get(p.name)
+                if value is None and p.required:
+                    raise GraphError(f"{where}: {p.name} is None; expected a tensor of this graph")
+                operands.append(None if value is None else self._operand(value, f"{where}: {p.name}"))
+            else:
+                attributes[p.name] = given.get(p.name, p.default)
+        while operands and operands[-1] is None:
+            operands.pop()
+        return operands, _frozen_attributes(op, attributes, where)
+
+    def _operand(self, value: Any, what: str) -> Tensor:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.apply("constant", value)
+        if not isinstance(value, Tensor):
+            hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
+            raise GraphError(
+                f"{what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
+            )
+        self._own(value, what)
+        return value
+
+    def _own(self, tensor: Any, what: str) -> None:
+        if not isinstance(tensor, Tensor):
+            raise GraphError(
+                f"{what} is a {type(tensor).__name__}; expected a tensor of graph {self.name!r}"
+            )
+        if tensor.graph is not self:
+            raise GraphError(
+                f"{what} is {tensor.name!r} of another graph ({tensor.graph.name!r});"
+                f" expected a tensor of graph {self.name!r}"
+            )
+
+    def _prefixed(self, name: str) -> str:
+        return f"{self._open[-1]}.{name}" if self._open else name
+
+    def _new_name(self, op: Op, operands: Iterable[Tensor | None], name: str | None) -> str:
+        if name is not None:
+            _check_name(name)
+            full_name = self._prefixed(name)
+            if self._occupied(full_name):
+                raise GraphError(f"{op.name} {full_name!r}: the name is taken; expected a new one")
+            if full_name in self._prefixes:
+                raise GraphError(
+                    f"{op.name} {full_name!r}: names that begin with '{full_name}.' are taken;"
+                    " expected a new name"
+                )
+            here = f"{self._open[-1]}." if self._open else ""
+            for owner in _owners(full_name):
+                if owner in self._nodes or (owner in self._scopes and not here.startswith(f"{owner}.")):
+                    raise GraphError(
+                        f"{op.name} {full_name!r}: names that begin with '{owner}.' belong to"
+                        f" {owner!r}; expected another name"
+                    )
+            return full_name
+        told = [_short(t.node) for t in operands if t is not None][:2]
+        base = self._prefixed("_".join([op.name, *told]))
+        full_name, count = base, self._counters.get(base, 0)
+        while self._occupied(full_name) or full_name in self._prefixes:
+            count += 1
+            full_name = f"{base}_{count}"
+        self._counters[base] = count
+        return full_name
+
+    def _occupied(self, name: str) -> bool:
+        return any(name in table for table in (self._nodes, self._scopes, self._aliases, self._outputs)) or (
+            "." in name and self._is_port(name)
+        )
+
+    def _is_port(self, name: str) -> bool:
+        owner, _, port = name.rpartition(".")
+        return owner in self._nodes and port in self._nodes[owner].ports
+
+    def _names(self, name: str, ref: Ref) -> bool:
+        try:
+            return self.resolve(name) == ref
+        except GraphError:
+            return False
+
+    # ------------------------------------------------------------ comparing
+
+    def __eq__(self, other: object) -> bool:
+        """Same name, title, nodes in the same order, scopes, aliases and outputs."""
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return (
+            (self.name, self.title) == (other.name, other.title)
+            and list(self._nodes.values()) == list(other._nodes.values())
+            and self._scopes == other._scopes
+            and self._aliases == other._aliases
+            and list(self._outputs.items()) == list(other._outputs.items())
+        )
+
+    __hash__ = object.__hash__
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name!r}: {len(self._nodes)} nodes, {len(self.inputs)} fed>"
+
+    # ------------------------------------------------------------ doors to the other wings
+
+    def at(self, level: str) -> Graph:
+        """This graph with the composites that are coarser than `level` expanded (kept until it
+        grows). Levels: block, head, op, primitive."""
+        check_level(level)
+        if level not in self._cache:
+            from .passes.zoom import zoom
+
+            self._cache[level] = zoom(self, level)
+        return self._cache[level]
+
+    def run(self, feeds: Mapping[str, Any] | None = None, **options: Any) -> Trace:
+        """Evaluate; see `graphattn.run`."""
+        from .trace import run
+
+        return run(self, feeds, **options)
+
+    def render(self, path: Any, **options: Any) -> Any:
+        """Draw the graph into an .svg, .png or .dot file; see `graphattn.dumps.picture.render`."""
+        from .dumps.picture import render
+
+        return render(self, path, **options)
+
+    def __str__(self) -> str:
+        from .dumps.graph_text import graph_text
+
+        return graph_text(self)
+
+    def _repr_svg_(self) -> str:
+        from .dumps.picture import svg
+
+        return svg(self)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise GraphError(f"a name must be text, got {name!r}")
+    for part in name.split("."):
+        if not part.isidentifier() or keyword.iskeyword(part) or unicodedata.normalize("NFKC", part) != part:
+            raise GraphError(
+                f"{name!r} is not a name; expected identifiers joined by dots, like head0.weights"
+                " (free text goes into titles)"
+            )
+
+
+def _free_text(text: Any, what: str) -> str:
+    if not isinstance(text, str):
+        raise GraphError(f"{what} is {text!r}; expected text")
+    return text
+
+
+def _owners(name: str) -> Iterator[str]:
+    """Every proper dotted prefix of a name."""
+    parts = name.split(".")
+    return (".".join(parts[:depth]) for depth in range(1, len(parts)))
+
+
+def _short(node: Node) -> str:
+    """What an operand adds to an automatic name: its own name, or its op where that is automatic."""
+    last = node.name.rpartition(".")[2]
+    return node.op.name if last.startswith(node.op.name) else last
+
+
+def _frozen_attributes(op: Op, attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    return MappingProxyType({key: _frozen(value, f"{where}: {key}") for key, value in attributes.items()})
+
+
+def _frozen(value: Any, what: str, depth: int = 0) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:
+        return tuple(_frozen(item, what, depth + 1) for item in value)
+    raise GraphError(
+        f"{what} is a {type(value).__name__}; expected None, a number, text, or nested lists of them"
+    )
+
+
+__all__ = ["KINDS", "Graph", "Node", "Operand", "Ref", "Scope", "Tensor"]

@@ -1,0 +1,253 @@
+"""Evaluation: a plan made once per graph, and the loop that follows it.
+
+A plan resolves what would otherwise be looked up at every step: which function each node calls
+(its kernel, lifted over the batch axes), and in which slots of a flat list of values its operands
+stand. Nodes without operands (constants, masks, positions) are computed while planning, and what
+their consumers can prepare from them (a transposed matrix) is prepared once.
+
+    values = [feeds …, constants …]
+    for step in plan.steps:  values[out] = function(values[a], values[b], …)
+
+A composite without a kernel of its own is evaluated by the plan of its expansion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from . import nested
+from .axes import Spec
+from .errors import GraphError, suggest
+from .graph import Graph, Node, Ref
+from .numbers import FLOAT, Numbers
+from .op import Op
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One node of a plan: its function (None where it is fed), and where its operands stand in
+    the list of values. `start` is the place of its first output; the others follow."""
+
+    node: Node
+    function: Callable[..., Any] | None
+    operands: tuple[int | None, ...]
+    specs: tuple[Spec | None, ...]
+    """The operands as the rules of the op take them, left-out ones included."""
+    start: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether a run evaluates it (it is neither fed nor known before)."""
+        return bool(self.operands)
+
+    @property
+    def places(self) -> range:
+        """Where its outputs stand."""
+        return range(self.start, self.start + len(self.node.ports))
+
+
+class Plan:
+    """What to call, in which order, on which values (see the module's docstring).
+
+    `places` gives the position of each output in the list of values; `constants` are the values
+    that are known before a run.
+    """
+
+    def __init__(self, graph: Graph, numbers: Numbers, wanted: Collection[str] | None = None) -> None:
+        self.graph = graph
+        self.numbers = numbers
+        self.steps: list[PlanStep] = []
+        self.places: dict[Ref, int] = {}
+        self.constants: list[Any] = []
+        self.program: list[tuple[Any, ...]] = []
+        for node in graph.nodes.values():
+            if wanted is None or node.name in wanted:
+                self._add(node)
+
+    @property
+    def size(self) -> int:
+        return len(self.constants)
+
+    def _add(self, node: Node) -> None:
+        start = self.size
+        for port in range(len(node.ports)):
+            self.places[Ref(node.name, port)] = start + port
+        operands = tuple(None if ref is None else self.places[ref] for ref in node.operands)
+        self.constants += [None] * len(node.ports)
+        function = None
+        if not node.op.fed:
+            function = self._function(node, operands)
+            if not operands:
+                self._compute(function, start, len(node.ports))
+            else:
+                self.program.append(_instruction(function, operands, start, len(node.ports)))
+        specs = padded(node.op, self.graph.operand_specs(node.operands))
+        self.steps.append(PlanStep(node, function, operands, specs, start))
+
+    def _function(self, node: Node, operands: Sequence[int | None]) -> Callable[..., Any]:
+        specs = [
+            None if ref is None else self._known(self.graph.spec(ref), place)
+            for ref, place in zip(node.operands, operands, strict=True)
+        ]
+        return function_of(node.op, specs, node.attributes, self.numbers)
+
+    def _known(self, spec: Spec, place: int | None) -> Spec:
+        value = None if place is None else self.constants[place]
+        return spec if value is None else replace(spec, value=value)
+
+    def _compute(self, function: Callable[..., Any], start: int, count: int) -> None:
+        result = function()
+        self.constants[start : start + count] = [result] if count == 1 else result
+
+    def execute(self, values: list[Any], program: Sequence[tuple[Any, ...]]) -> Iterator[int]:
+        """Run instructions on the values, yielding after each the place of its first result."""
+        start = 0
+        try:
+            for function, first, second, fetch, start, count in program:
+                if fetch is not None:
+                    result = function(*fetch(values))
+                elif second is None:
+                    result = function(values[first])
+                else:
+                    result = function(values[first], values[second])
+                if count == 1:
+                    values[start] = result
+                else:
+                    values[start : start + count] = result
+                yield start
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            node = next(step.node for step in self.steps if step.start == start)
+            raise GraphError(f"{node.op.name} {node.name!r}: {error}") from (
+                None if isinstance(error, GraphError) else error
+            )
+
+
+def _instruction(
+    function: Callable[..., Any], operands: tuple[int | None, ...], start: int, count: int
+) -> tuple[Any, ...]:
+    """(function, first place, second place or None, fetch or None, start, count of outputs)."""
+    if None in operands or len(operands) > 2:
+        fetch = (
+            (lambda values: [None if place is None else values[place] for place in operands])
+            if None in operands
+            else itemgetter(*operands)
+        )
+        return function, None, None, fetch, start, count
+    return function, operands[0], operands[1] if len(operands) == 2 else None, None, start, count
+
+
+def padded(op: Op, specs: Sequence[Spec | None]) -> tuple[Spec | None, ...]:
+    """The operands with None for those left out at the end of the signature."""
+    missing = 0 if any(p.variadic for p in op.operands) else len(op.operands) - len(specs)
+    return (*specs, *[None] * missing)
+
+
+def function_of(
+    op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], numbers: Numbers = FLOAT
+) -> Callable[..., Any]:
+    """The function from whole operands to whole results that evaluates one node.
+
+    Operands that are left out at the end of the signature need not be passed. Several results
+    come as a tuple.
+    """
+    if op.kernel is None or (numbers is not FLOAT and op.expand is not None):
+        return _expansion(op, specs, attributes, numbers)
+    full = padded(op, specs)
+    kernel = op.kernel(numbers, *full, **attributes)
+    function = partial(kernel.function, **kernel.bound) if kernel.bound else kernel.function
+    if not full:
+        return function
+    shapes = [None if spec is None else spec.shape for spec in full]
+    lifted = nested.lift(function, kernel.ranks, shapes, kernel.outputs)
+    missing = [None] * (len(full) - len(specs))
+    if missing:
+        return lambda *operands: lifted(*operands, *missing)
+    return lifted
+
+
+def _expansion(
+    op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], numbers: Numbers
+) -> Callable[..., Any]:
+    """A composite as a function: the plan of its expansion, with the operands as inputs."""
+    if op.expand is None:
+        raise GraphError(f"op {op.name!r} has neither a kernel nor an expansion; expected one of them")
+    graph = Graph(op.name)
+    operands = [
+        None if spec is None else graph.input(f"operand{slot}", spec.shape, spec.axes, spec.kind)
+        for slot, spec in enumerate(specs)
+    ]
+    results = graph.apply(op, *operands, **attributes, name="composite")
+    plan = plan_of(graph.at("op" if numbers is FLOAT else "primitive"), numbers)
+    results = results if isinstance(results, tuple) else (results,)
+    wanted = [plan.places[plan.graph.resolve(result.name)] for result in results]
+    places = [
+        None if t is None else plan.places[Ref(t.name)] for t in operands
+    ]
+
+    def evaluate(*given: Any) -> Any:
+        values = plan.constants.copy()
+        for place, value in zip(places, given):
+            if place is not None:
+                values[place] = value
+        for _ in plan.execute(values, plan.program):
+            pass
+        outputs = tuple(values[place] for place in wanted)
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    return evaluate
+
+
+def plan_of(graph: Graph, numbers: Numbers = FLOAT, targets: Sequence[str] | None = None) -> Plan:
+    """The plan of a graph, kept until the graph grows; `targets` limits it to what they need."""
+    wanted = None if targets is None else ancestors(graph, targets)
+    key = ("plan", numbers.name, None if wanted is None else tuple(sorted(wanted)))
+    if key not in graph._cache:
+        graph._cache[key] = Plan(graph, numbers, wanted)
+    return graph._cache[key]
+
+
+def ancestors(graph: Graph, targets: Sequence[str]) -> set[str]:
+    """The nodes that the targets need, themselves included."""
+    todo = [graph.resolve(name).node for name in targets]
+    wanted: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in wanted:
+            wanted.add(name)
+            todo += [ref.node for ref in graph.nodes[name].operands if ref is not None]
+    return wanted
+
+
+def read_feeds(
+    plan: Plan, feeds: Any, values: list[Any], patched: Collection[int], allow_nonfinite: bool
+) -> None:
+    """Check the feeds and put them in their places. Raises a `GraphError` for the first that is
+    missing, unknown or not as declared."""
+    if not isinstance(feeds, Mapping):
+        raise GraphError(f"feeds is a {type(feeds).__name__}; expected a dict of tensors by input name")
+    fed = {step.node.name: step for step in plan.steps if step.node.op.fed}
+    known = plan.graph.inputs
+    for name in feeds:
+        if name not in known:
+            raise GraphError(
+                f"graph {plan.graph.name!r} has no input {name!r}; expected {_listed(known)}"
+                + suggest(name, known)
+            )
+    for name, step in fed.items():
+        if step.start in patched:
+            continue
+        if name not in feeds:
+            raise GraphError(f"input {name!r} of graph {plan.graph.name!r} was not fed")
+        values[step.start] = nested.read(
+            feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite
+        )
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = list(names)[:8]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(shown) + more) or "no feeds"

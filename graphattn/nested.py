@@ -1,0 +1,243 @@
+"""Tensors as nested lists: read them, map functions over their axes, look at single cells.
+
+`lift` is the one loop of graphattn: an op states what it does to one block (a cell, a row, a
+matrix), and `lift` maps that over the leading axes, stretching axes of size 1 as numpy does.
+
+>>> row_sum = lift(lambda row: [sum(row)], [1], [(2, 3)])
+>>> row_sum([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+[[6.0], [15.0]]
+>>> shape_of([[1, 2], [3, 4]])
+(2, 2)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product, repeat
+from typing import Any
+
+from .axes import Spec, describe
+from .errors import GraphError
+from .numbers import FLOAT, Numbers
+
+RANK_LIMIT = 32
+
+
+def lift(
+    function: Callable[..., Any],
+    ranks: Sequence[int],
+    shapes: Sequence[tuple[int, ...] | None],
+    outputs: int = 1,
+) -> Callable[..., Any]:
+    """`function` on blocks of the given ranks, mapped over the axes before them.
+
+    Leading axes are right-aligned and broadcast: an axis that is missing or of size 1 is
+    repeated. A shape of None is an operand that is left out: the function gets None. With
+    `outputs` > 1 the function returns that many blocks, and the result is a tuple.
+    """
+    leads = [
+        () if shape is None else shape[: max(len(shape) - rank, 0)]
+        for rank, shape in zip(ranks, shapes, strict=True)
+    ]
+    depth = max(map(len, leads), default=0)
+    lifted = function
+    for place in range(-1, -depth - 1, -1):
+        sizes = [lead[place] if len(lead) >= -place else None for lead in leads]
+        count = next((size for size in sizes if size not in (None, 1)), 1)
+        lifted = _over(lifted, [_feeder(size, count) for size in sizes], count, outputs)
+    return lifted
+
+
+def _feeder(size: int | None, count: int) -> Callable[[Any], Any] | None:
+    """How one operand is handed out along an axis: None = item by item."""
+    if size == count:
+        return None
+    if size is None:
+        return lambda block: repeat(block, count)
+    return lambda block: repeat(block[0], count)
+
+
+def _over(inner: Any, feeders: list[Any], count: int, outputs: int) -> Callable[..., Any]:
+    if outputs > 1:
+        if not count:
+            return lambda *_: tuple([] for _ in range(outputs))
+        single = _over(inner, feeders, count, 1)
+        return lambda *blocks: tuple(map(list, zip(*single(*blocks), strict=True)))
+    if not any(feeders):
+        return lambda *blocks: list(map(inner, *blocks))
+    return lambda *blocks: list(
+        map(inner, *(f(b) if f else b for f, b in zip(feeders, blocks, strict=True)))
+    )
+
+
+def along(function: Callable[[Any], Any], inside: int) -> Callable[[Any], Any]:
+    """`function` on rows, applied along the first axis of a block with `inside` axes within.
+
+    >>> along(lambda row: [max(row)], 1)([[1, 5], [3, 4]])
+    [[3, 5]]
+    """
+    if not inside:
+        return function
+    within = along(function, inside - 1)
+
+    def across(block: Any) -> Any:
+        return list(map(list, zip(*map(within, zip(*block, strict=True)), strict=True)))
+
+    return across
+
+
+def full(shape: Sequence[int], value: Any) -> Any:
+    """A tensor whose cells are all `value`."""
+    return build(shape, lambda *_: value)
+
+
+def build(shape: Sequence[int], cell: Callable[..., Any]) -> Any:
+    """The tensor whose cell at i, j, … is `cell(i, j, …)`."""
+    if not shape:
+        return cell()
+    return [build(shape[1:], lambda *rest, i=i: cell(i, *rest)) for i in range(shape[0])]
+
+
+def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every index of a tensor, in row-major order."""
+    return product(*map(range, shape))
+
+
+def at(block: Any, index: Sequence[int]) -> Any:
+    """The cell at an index."""
+    for i in index:
+        block = block[i]
+    return block
+
+
+def flat(block: Any) -> Iterator[Any]:
+    """Every cell, in row-major order."""
+    if isinstance(block, (list, tuple)):
+        for item in block:
+            yield from flat(item)
+    else:
+        yield block
+
+
+def rows(block: Any, rank: int) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
+    """Every row (the last axis) with its index; a scalar is one row of one cell."""
+    if rank == 0:
+        yield (), [block]
+    elif rank == 1:
+        yield (), block
+    else:
+        for i, item in enumerate(block):
+            for index, row in rows(item, rank - 1):
+                yield (i, *index), row
+
+
+def shape_of(value: Any, what: str = "the tensor") -> tuple[int, ...]:
+    """The shape of nested lists; a `GraphError` where they are ragged or nested too deep."""
+    shape: list[int] = []
+    block = value
+    while isinstance(block, (list, tuple)):
+        shape.append(len(block))
+        if len(shape) > RANK_LIMIT:
+            raise GraphError(f"{what} is nested deeper than {RANK_LIMIT} lists")
+        if not block:
+            break
+        block = block[0]
+    _rectangular(value, shape, what, "")
+    return tuple(shape)
+
+
+def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> None:
+    if not shape:
+        if isinstance(block, (list, tuple)):
+            raise GraphError(f"{what}{where} is a list; expected a number there, as in its neighbours")
+        return
+    if not isinstance(block, (list, tuple)):
+        raise GraphError(
+            f"{what}{where} is {_show(block)}; expected a list of {shape[0]}, as its neighbours are"
+        )
+    if len(block) != shape[0]:
+        raise GraphError(f"{what}{where} has {len(block)} cells; expected {shape[0]}, as in its neighbours")
+    for i, item in enumerate(block):
+        if len(shape) > 1 or isinstance(item, (list, tuple)):
+            _rectangular(item, shape[1:], what, f"{where}[{i}]")
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def read(
+    value: Any,
+    spec: Spec,
+    what: str,
+    numbers: Numbers = FLOAT,
+    allow_nonfinite: bool = False,
+) -> Any:
+    """Fresh nested lists of the number type, checked cell by cell against `spec`.
+
+    Takes lists, tuples, and anything with `.tolist()`. Raises a `GraphError` that names the first
+    cell that is not what was expected.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    read_cell = _CELL_READERS[spec.kind]
+    as_is = spec.kind == "float" and numbers is FLOAT
+    finite = (lambda row: True) if allow_nonfinite else (lambda row: all(map(math.isfinite, row)))
+
+    def block(item: Any, depth: int, where: str) -> Any:
+        if depth == spec.rank:
+            return read_cell(item, what + where, numbers, allow_nonfinite)
+        if not isinstance(item, (list, tuple)):
+            raise GraphError(
+                f"{what}{where} is {_show(item)}; expected a list of {spec.shape[depth]}"
+                f" ({what} is {describe(spec)})"
+            )
+        if len(item) != spec.shape[depth]:
+            raise GraphError(
+                f"{what}{where} has {len(item)} {'cells' if depth == spec.rank - 1 else 'rows'};"
+                f" expected {spec.shape[depth]} ({what} is {describe(spec)})"
+            )
+        if as_is and depth == spec.rank - 1 and set(map(type, item)) == {float} and finite(item):
+            return list(item)
+        return [block(inner, depth + 1, f"{where}[{i}]") for i, inner in enumerate(item)]
+
+    return block(value, 0, "")
+
+
+def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:
+    if isinstance(cell, bool) or isinstance(cell, (str, bytes)) or cell is None:
+        raise GraphError(f"{what} is {_show(cell)}; expected a number")
+    if isinstance(cell, (list, tuple)):
+        raise GraphError(f"{what} is a list; expected a number")
+    try:
+        number = numbers.lift(cell)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, GraphError):
+            raise GraphError(f"{what}: {error}") from None
+        raise GraphError(f"{what} is {_show(cell)}; expected a number") from None
+    if not allow_nonfinite and not numbers.isfinite(number):
+        raise GraphError(
+            f"{what} is {cell}; expected a finite number (allow_nonfinite=True lets it in)"
+        )
+    return number
+
+
+def _read_bool(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> bool:
+    if not isinstance(cell, bool):
+        raise GraphError(f"{what} is {_show(cell)}; expected True or False")
+    return cell
+
+
+def _read_int(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> int:
+    if isinstance(cell, bool) or not isinstance(cell, int):
+        raise GraphError(f"{what} is {_show(cell)}; expected an integer")
+    return cell
+
+
+_CELL_READERS: dict[str, Callable[[Any, str, Numbers, bool], Any]] = {
+    "float": _read_float,
+    "bool": _read_bool,
+    "int": _read_int,
+}

@@ -1,0 +1,222 @@
+"""The number types that a graph can be evaluated in.
+
+The primitive level of a graph runs on any type that has a record here. `FLOAT` is Python's
+float under the rules of IEEE 754: where `math` would raise, these functions return the infinity
+or NaN that the standard names. `fraction` is exact and lacks the irrational functions; `mpmath`
+(an extra) has 50 digits and is the judge of our own rounding.
+
+The float functions are plain ones, since the Python export copies their source.
+
+>>> exp(1000.0), log(0.0), divide(1.0, 0.0), divide(0.0, 0.0)
+(inf, -inf, inf, nan)
+>>> of("fraction").lift("1e-05")
+Fraction(1, 100000)
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import mul
+from typing import Any
+
+from .errors import GraphError, suggest
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number type: what the primitive ops need of it.
+
+    `lift` takes an int, a float (its exact value) or decimal text ("1e-05") into the type.
+    `dot` and `total` and `maximum` take sequences, so that each result is one number with many
+    parents. A function that a type lacks raises a `GraphError` that names it.
+    """
+
+    name: str
+    lift: Callable[[Any], Any]
+    dot: Callable[[Sequence[Any], Sequence[Any]], Any]
+    total: Callable[[Sequence[Any]], Any]
+    maximum: Callable[[Sequence[Any]], Any]
+    less: Callable[[Any, Any], bool]
+    isfinite: Callable[[Any], bool]
+    divide: Callable[[Any, Any], Any]
+    exp: Callable[[Any], Any]
+    log: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+    tanh: Callable[[Any], Any]
+    erf: Callable[[Any], Any]
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    add: Callable[[Any, Any], Any] = operator.add
+    subtract: Callable[[Any, Any], Any] = operator.sub
+    multiply: Callable[[Any, Any], Any] = operator.mul
+    negate: Callable[[Any], Any] = operator.neg
+
+
+# ---------------------------------------------------------------- float, by IEEE 754
+
+if hasattr(math, "sumprod"):  # Python 3.12: correctly rounded, and twice as fast
+    dot = math.sumprod
+else:
+
+    def dot(p: Sequence[float], q: Sequence[float]) -> float:
+        """Σ pₖ qₖ, from left to right."""
+        return sum(map(mul, p, q), 0.0)
+
+
+def total(values: Sequence[float]) -> float:
+    """Σ values, correctly rounded (math.fsum); by IEEE rules where that overflows."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):
+        return sum(values, 0.0)
+
+
+def maximum(values: Sequence[float]) -> float:
+    """The largest of the values; NaN if one of them is."""
+    largest = max(values, default=-math.inf)
+    return math.nan if any(v != v for v in values) else largest
+
+
+def divide(a: float, b: float) -> float:
+    """a / b, with 1/0 = inf and 0/0 = nan."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return math.nan if a == 0.0 or a != a else math.copysign(1.0, a) * math.copysign(math.inf, b)
+
+
+def exp(x: float) -> float:
+    """eˣ; inf where it overflows."""
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def log(x: float) -> float:
+    """ln x; −inf at 0, nan below."""
+    return math.log(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan
+
+
+def sqrt(x: float) -> float:
+    """√x; nan below 0."""
+    return math.nan if x < 0.0 else math.sqrt(x)
+
+
+def sin(x: float) -> float:
+    """sin x; nan at an infinity."""
+    return math.nan if math.isinf(x) else math.sin(x)
+
+
+def cos(x: float) -> float:
+    """cos x; nan at an infinity."""
+    return math.nan if math.isinf(x) else math.cos(x)
+
+
+FLOAT = Numbers(
+    "float", float, dot, total, maximum, operator.lt, math.isfinite, divide,
+    exp, log, sqrt, math.tanh, math.erf, sin, cos,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- exact and long numbers
+
+
+def _lacks(type_name: str, function: str) -> Callable[[Any], Any]:
+    def lacking(_: Any) -> Any:
+        raise GraphError(f"{type_name} numbers have no {function}; expected a graph without it")
+
+    return lacking
+
+
+def _fraction() -> Numbers:
+    from fractions import Fraction
+
+    def lift(value: Any) -> Any:
+        try:
+            return Fraction(value)
+        except (ValueError, OverflowError):
+            raise GraphError(f"fraction numbers have no {value}; expected finite numbers") from None
+
+    def root(x: Any) -> Any:
+        y = Fraction(math.isqrt(max(x.numerator, 0)), math.isqrt(x.denominator))
+        if y * y != x:
+            raise GraphError(f"fraction numbers have no square root of {x}; expected a perfect square")
+        return y
+
+    def quotient(a: Any, b: Any) -> Any:
+        if not b:
+            raise GraphError(f"fraction numbers have no {a}/0; expected a divisor other than 0")
+        return a / b
+
+    lacks = {name: _lacks("fraction", name) for name in ("exp", "log", "tanh", "erf", "sin", "cos")}
+    return Numbers(
+        name="fraction", lift=lift, dot=lambda p, q: sum(map(mul, p, q), Fraction(0)),
+        total=lambda values: sum(values, Fraction(0)), maximum=max, less=operator.lt,
+        isfinite=lambda x: True, divide=quotient, sqrt=root, **lacks,
+    )  # fmt: skip
+
+
+def _mpmath(digits: int = 50) -> Numbers:
+    try:
+        import mpmath
+    except ImportError:
+        raise GraphError(
+            "mpmath numbers need the extra 'mpmath': pip install 'graphattn[mpmath]'"
+        ) from None
+    context = mpmath.MPContext()
+    context.dps = digits
+
+    def peak(values: Sequence[Any]) -> Any:
+        return context.nan if any(v != v for v in values) else max(values, default=-context.inf)
+
+    def quotient(a: Any, b: Any) -> Any:
+        if b:
+            return a / b
+        return context.nan if a == 0 or a != a else context.inf * context.sign(a)
+
+    def root(x: Any) -> Any:
+        return context.nan if x < 0 else context.sqrt(x)
+
+    def logarithm(x: Any) -> Any:
+        return context.log(x) if x > 0 else -context.inf if x == 0 else context.nan
+
+    return Numbers(
+        name="mpmath", lift=context.mpf, dot=lambda p, q: context.fdot(zip(p, q, strict=True)),
+        total=context.fsum, maximum=peak, less=operator.lt, isfinite=context.isfinite,
+        divide=quotient, exp=context.exp, log=logarithm, sqrt=root, tanh=context.tanh,
+        erf=context.erf, sin=context.sin, cos=context.cos,
+    )  # fmt: skip
+
+
+_makers: dict[str, Callable[[], Numbers]] = {
+    "float": lambda: FLOAT,
+    "fraction": _fraction,
+    "mpmath": _mpmath,
+}
+
+
+@cache
+def _made(name: str) -> Numbers:
+    return _makers[name]()
+
+
+def of(numbers: str | Numbers) -> Numbers:
+    """The record of a number type, by name; a record stands for itself."""
+    if isinstance(numbers, Numbers):
+        return numbers
+    if numbers not in _makers:
+        raise GraphError(
+            f"unknown number type {numbers!r}; expected one of {', '.join(_makers)}"
+            + suggest(numbers, _makers)
+        )
+    return _made(numbers)
+
+
+def names() -> Iterable[str]:
+    """The number types that can be named."""
+    return tuple(_makers)

@@ -1,0 +1,205 @@
+"""The record of an op, and the registry of all ops.
+
+An op is one kind of operation. Its file in `ops/` states everything there is to know of it as
+plain functions, gathered in one frozen `Op`. Its **shape rule** is also its signature:
+
+    def shape(x: Spec, *, axis: int = -1, empty: str = "zero") -> Spec: ...
+
+Parameters annotated `Spec` are operands (`Spec | None` may be left out, `*xs: Spec` takes any
+number); all others are attributes. The other rules get the same operands by position and every
+attribute by keyword:
+
+    kernel(numbers, x, *, axis, empty)      what the interpreter calls, as a `Kernel`
+    expand(g, x, *, axis, empty)            builds the same value of smaller ops
+    explain(index, x, *, axis, empty)       one cell, as an expression (`cells.py`)
+    cost(x, *, axis, empty)                 floating-point operations (a multiply-add counts 2)
+    masked(masks, values, x, *, …)          which cells of the result are hidden (`masks.py`)
+    warn(values, y, x, *, …)                sentences on what a reader should know of this step
+
+A rule that an op does not have is None. Operands are `Spec`s in every rule but `expand`, where
+they are the symbolic `Tensor`s of a graph.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from .axes import Spec
+from .errors import GraphError, suggest
+
+LEVELS = ("block", "head", "op", "primitive")
+"""The magnifications, from coarse to fine: at a level, ops of coarser levels are expanded."""
+
+
+class Kernel:
+    """A function on blocks of the given ranks; `nested.lift` maps it over the axes before them.
+
+    `bound` are keyword arguments that are the same at every call. `outputs` is the number of
+    blocks that the function returns.
+    """
+
+    __slots__ = ("bound", "function", "outputs", "ranks")
+
+    def __init__(
+        self, function: Callable[..., Any], *ranks: int, outputs: int = 1, **bound: Any
+    ) -> None:
+        self.function = function
+        self.ranks = ranks
+        self.outputs = outputs
+        self.bound = bound
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call that works: operands as nested lists (or None), and attributes. Tests run them."""
+
+    operands: tuple[Any, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A call that must be refused: operand specs, attributes, and the words of the refusal."""
+
+    operands: tuple[Any, ...]
+    attributes: Mapping[str, Any]
+    words: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an op's signature."""
+
+    name: str
+    operand: bool
+    variadic: bool
+    required: bool
+    keyword_only: bool
+    default: Any
+    annotation: str
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """Everything there is to know of one kind of operation (see the module's docstring)."""
+
+    name: str
+    title: str
+    glyph: str
+    family: str
+    """What it is drawn as: matmul, norm, scale, mask, softmax, add, move, function, source, …"""
+    formula: str
+    level: str
+    shape: Callable[..., Any]
+    """(operands, attributes) → Spec, or {port: Spec} where there are several outputs."""
+    kernel: Callable[..., Kernel] | None = None
+    expand: Callable[..., Any] | None = None
+    explain: Callable[..., Any] | None = None
+    cost: Callable[..., int] | None = None
+    masked: Callable[..., Any] | None = None
+    warn: Callable[..., list[str]] | None = None
+    range: tuple[float, float] | None = None
+    moves: bool = False
+    """Whether it only moves numbers (no arithmetic, no rounding)."""
+    fed: bool = False
+    """Whether its value comes from outside, with each run."""
+    drawn: str | None = None
+    """How a picture shows it: None = a node, "inside" its consumer's title, "beside" it."""
+    symbol: str = "{name}"
+    """Its short name on an edge; {name}, {x} (first operand's symbol), {i} (port, as subscript)."""
+    note: Callable[..., str] | None = None
+    """(operands, attributes) → a few words for the last line of its box (÷ √4, eps=1e-05)."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Operands and outputs that play a known part (Q, K, V, weights), which colours them."""
+    samples: tuple[Sample, ...] = ()
+    rejects: tuple[Reject, ...] = ()
+    gradient: Callable[..., Any] | None = None
+    mistakes: tuple[Any, ...] = ()
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The signature, read off the shape rule."""
+        found: dict[str, Parameter] = {}
+        for name, p in inspect.signature(self.shape).parameters.items():
+            annotation = str(p.annotation)
+            found[name] = Parameter(
+                name=name,
+                operand="Spec" in annotation,
+                variadic=p.kind is p.VAR_POSITIONAL,
+                required=p.default is p.empty and p.kind is not p.VAR_POSITIONAL,
+                keyword_only=p.kind is p.KEYWORD_ONLY,
+                default=None if p.default is p.empty else p.default,
+                annotation=annotation,
+            )
+        return MappingProxyType(found)
+
+    @cached_property
+    def operands(self) -> tuple[Parameter, ...]:
+        return tuple(p for p in self.parameters.values() if p.operand)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """Every attribute with its default (None where it is required)."""
+        return MappingProxyType(
+            {p.name: p.default for p in self.parameters.values() if not p.operand}
+        )
+
+    @cached_property
+    def doc(self) -> str:
+        """The docstring of its file."""
+        return inspect.getdoc(inspect.getmodule(self.shape)) or ""
+
+    def operand_name(self, slot: int) -> str:
+        """What the operand in a slot is called."""
+        if slot < len(self.operands) and not self.operands[slot].variadic:
+            return self.operands[slot].name
+        return f"{self.operands[-1].name}[{slot - len(self.operands) + 1}]"
+
+    def coarser(self, level: str) -> bool:
+        """Whether a graph at `level` shows what is inside this op instead."""
+        return self.expand is not None and LEVELS.index(self.level) < LEVELS.index(level)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+OPS: dict[str, Op] = {}
+"""Every registered op, by name, in the order of registration."""
+
+
+def register(op: Op) -> Op:
+    """Enter an op; a name that is taken is an error."""
+    if op.name in OPS:
+        raise GraphError(f"op {op.name!r} is registered already; expected a new name")
+    if op.level not in LEVELS:
+        raise GraphError(f"op {op.name!r} has level {op.level!r}; expected one of {', '.join(LEVELS)}")
+    OPS[op.name] = op
+    return op
+
+
+def find(name: str) -> Op:
+    """The op of that name."""
+    try:
+        return OPS[name]
+    except (KeyError, TypeError):
+        raise GraphError(f"unknown op {name!r}{suggest(name, OPS)}") from None
+
+
+def check_level(level: str) -> str:
+    """`level` itself, or a `GraphError` that lists the levels."""
+    if level not in LEVELS:
+        raise GraphError(
+            f"unknown level {level!r}; expected one of {', '.join(LEVELS)}{suggest(level, LEVELS)}"
+        )
+    return level
+
+
+Operands = tuple[Spec | None, ...]

@@ -1,0 +1,61 @@
+"""x repeated until it has the given shape.
+
+x: a shape that broadcasts to `shape` (right-aligned, size 1 stretches). Moves numbers.
+"""
+
+from __future__ import annotations
+
+from .. import axes as named
+from .. import masks, nested
+from ..axes import Spec, describe, need_size
+from ..elementwise import cell_of
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, shape: tuple) -> Spec:
+    if not isinstance(shape, tuple):
+        raise Rejected(f"shape is {shape!r}; expected a tuple of sizes")
+    for place, size in enumerate(shape):
+        need_size(f"size {place} of the shape", size)
+    wanted, names = named.broadcast(x, Spec(shape))
+    if wanted != shape:
+        raise Rejected(f"x is {describe(x)}, which does not stretch to {describe(Spec(shape))}")
+    return Spec(shape, names, x.kind)
+
+
+def kernel(numbers: Numbers, x: Spec, *, shape) -> Kernel:
+    stretch = nested.lift(lambda cell, _: cell, [0, 0], [x.shape, shape])
+    return Kernel(lambda block: stretch(block, nested.full(shape, None)), x.rank)
+
+
+def explain(index, x: Spec, *, shape):
+    return cell_of(0, x, index)
+
+
+register(
+    Op(
+        name="broadcast",
+        title="broadcast",
+        glyph="⇉",
+        family="move",
+        formula="y = x, repeated",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda x, *, shape: 0,
+        masked=masks.moved,
+        moves=True,
+        samples=(
+            Sample(([1.0, 2.0],), {"shape": (3, 2)}),
+            Sample(([[1.0], [2.0]],), {"shape": (2, 3)}),
+            Sample((0.5,), {"shape": (2, 1, 2)}),
+        ),
+        rejects=(
+            Reject((Spec((3,)),), {"shape": (3, 2)}, "sizes 3 and 2 on axis -1 do not agree"),
+            Reject((Spec((2, 3)),), {"shape": (3,)}, "x is 2 × 3, which does not stretch to 3"),
+        ),
+    )
+)

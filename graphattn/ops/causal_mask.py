@@ -1,0 +1,63 @@
+"""y[i, j] = (j ≤ i + offset): query i may attend to key j.
+
+n queries, n_k keys (as many as queries if None) → bool (n, n_k), True = may attend. The default
+offset 0 is top-left, as in PyTorch and ONNX; decoding with a cache passes the cache's length.
+"""
+
+from __future__ import annotations
+
+from ..axes import Spec, need_size
+from ..cells import Literal
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(n: int, n_k: int | None = None, *, offset: int = 0) -> Spec:
+    need_size("n", n)
+    if n_k is not None:
+        need_size("n_k", n_k)
+    if isinstance(offset, bool) or not isinstance(offset, int):
+        raise Rejected(f"offset is {offset!r}; expected an int")
+    return Spec((n, n if n_k is None else n_k), kind="bool")
+
+
+def causal_mask(n, n_k, offset):
+    return [[j <= i + offset for j in range(n_k)] for i in range(n)]
+
+
+def kernel(numbers: Numbers, *, n, n_k, offset) -> Kernel:
+    return Kernel(causal_mask, n=n, n_k=n if n_k is None else n_k, offset=offset)
+
+
+def explain(index, *, n, n_k, offset):
+    i, j = index
+    return Literal(j <= i + offset, f"{j} ≤ {i}" + (f" + {offset}" if offset else ""))
+
+
+register(
+    Op(
+        name="causal_mask",
+        title="M",
+        glyph="◺",
+        family="constant",
+        formula="True where j ≤ i + offset",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda **_: 0,
+        drawn="beside",
+        note=lambda *, n, n_k, offset: "causal" + (f", offset {offset}" if offset else ""),
+        samples=(
+            Sample((), {"n": 3}),
+            Sample((), {"n": 2, "n_k": 4}),
+            Sample((), {"n": 2, "n_k": 4, "offset": 2}),
+            Sample((), {"n": 2, "offset": -1}),
+        ),
+        rejects=(
+            Reject((), {"n": -1}, "n must be an int of 0 or more, got -1"),
+            Reject((), {"n": 2, "offset": 0.5}, "offset is 0.5; expected an int"),
+        ),
+    )
+)

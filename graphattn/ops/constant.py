@@ -1,0 +1,93 @@
+"""A tensor that is part of the graph.
+
+value: a number or nested lists of numbers, bools or integers. Decimal text ("1e-05") is a number
+too, which each number type reads exactly. axes: names, or None. A −∞ in it hides the cell, as in
+a float mask.
+"""
+
+from __future__ import annotations
+
+from .. import nested
+from ..axes import Spec
+from ..cells import Literal
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
+    sizes = nested.shape_of(value, "value")
+    kinds = {type(cell) for cell in nested.flat(value)}
+    if kinds - {bool, int, float, str} or (bool in kinds and len(kinds) > 1):
+        raise Rejected("value mixes kinds; expected numbers alone, or bools alone")
+    for cell in nested.flat(value):
+        if isinstance(cell, str):
+            _number(cell)
+    if axes is not None and len(axes) != len(sizes):
+        raise Rejected(f"{len(axes)} axis names for {len(sizes)} axes; expected as many")
+    kind = "bool" if kinds == {bool} else "int" if kinds == {int} and sizes else "float"
+    return Spec(sizes, axes or (), kind)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Rejected(f"value holds the text {text!r}; expected decimal text like '1e-05'") from None
+
+
+def constant(value):
+    return value
+
+
+def kernel(numbers: Numbers, *, value, axes) -> Kernel:
+    kind = shape(value).kind
+    lift = numbers.lift if kind == "float" else constant
+    return Kernel(constant, value=nested.lift(lift, [0], [nested.shape_of(value)])(value))
+
+
+def explain(index, *, value, axes):
+    cell = nested.at(value, index)
+    return Literal(cell, str(cell))
+
+
+def masked(run, masks, values, *, value, axes):
+    if float("-inf") not in nested.flat(value):
+        return None
+    return nested.lift(lambda cell: cell == float("-inf"), [0], [nested.shape_of(value)])(value)
+
+
+def note(*, value, axes) -> str:
+    return "" if isinstance(value, tuple) else str(value)
+
+
+register(
+    Op(
+        name="constant",
+        title="constant",
+        glyph="c",
+        family="constant",
+        formula="part of the graph",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda **_: 0,
+        masked=masked,
+        moves=True,
+        drawn="beside",
+        note=note,
+        samples=(
+            Sample((), {"value": 2}),
+            Sample((), {"value": "1e-05"}),
+            Sample((), {"value": ((0.5, -1.0), (2.0, 0.25)), "axes": ("token", "feature")}),
+            Sample((), {"value": ((True, False), (True, True))}),
+            Sample((), {"value": (3, 1, 2)}),
+        ),
+        rejects=(
+            Reject((), {"value": (1.0, True)}, "value mixes kinds; expected numbers alone, or bools alone"),
+            Reject((), {"value": ((1.0,), (1.0, 2.0))}, "value[1] has 2 cells; expected 1"),
+            Reject((), {"value": "one"}, "value holds the text 'one'; expected decimal text like '1e-05'"),
+        ),
+    )
+)

@@ -1,0 +1,64 @@
+"""y[…, j] = table[ids[…], j]: rows by index.
+
+table (vocabulary, d), ids (…) of int → y (…, d). Moves numbers. An index outside the table, or
+below 0, is an error when it is met.
+"""
+
+from __future__ import annotations
+
+from .. import masks
+from ..axes import Spec, describe, need_kind
+from ..cells import Cell
+from ..errors import GraphError, Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(table: Spec, ids: Spec) -> Spec:
+    need_kind("float", table=table)
+    need_kind("int", ids=ids)
+    if table.rank != 2:
+        raise Rejected(f"table is {describe(table)}; expected a matrix (vocabulary, d)")
+    return Spec((*ids.shape, table.shape[1]), (*ids.axes, table.axes[1]))
+
+
+def embedding(table, index):
+    if not 0 <= index < len(table):
+        raise GraphError(f"index {index} is outside the table; expected 0 to {len(table) - 1}")
+    return table[index]
+
+
+def kernel(numbers: Numbers, table: Spec, ids: Spec) -> Kernel:
+    return Kernel(embedding, 2, 0)
+
+
+def explain(index, table: Spec, ids: Spec):
+    *at, j = index
+    return Cell(0, (Cell(1, tuple(at)), j))
+
+
+register(
+    Op(
+        name="embedding",
+        title="embedding",
+        glyph="▤",
+        family="move",
+        formula="y[…] = table[ids[…]]",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda table, ids: 0,
+        masked=masks.moved,
+        moves=True,
+        samples=(
+            Sample(([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]], [2, 0, 2, 1])),
+            Sample(([[0.5, 1.0], [1.5, 2.0]], [[1, 0], [0, 0]])),
+            Sample(([[0.5, 1.0], [1.5, 2.0]], 1)),
+        ),
+        rejects=(
+            Reject((Spec((3, 2)), Spec((4,))), {}, "ids holds float; expected int"),
+            Reject((Spec((3,)), Spec((4,), kind="int")), {}, "table is 3; expected a matrix (vocabulary, d)"),
+        ),
+    )
+)

@@ -1,0 +1,8 @@
+"""y = eˣ, every cell; overflow gives ∞ (IEEE 754)."""
+
+import math
+
+from ..elementwise import unary
+from ..op import register
+
+register(unary("exp", "eˣ", "y = exp(x)", lambda numbers: numbers.exp, range=(0.0, math.inf)))

@@ -1,0 +1,93 @@
+"""y = x · Φ(x) (Hendrycks and Gimpel 2016), Φ the normal distribution, every cell.
+
+approximate="none": ½ x (1 + erf(x / √2)), as BERT. approximate="tanh":
+½ x (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2. Below about −5 the first form loses digits to
+1 + erf; what PyTorch computes does so too.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..axes import Spec
+from ..cells import Cell, Literal, add, divide, erf, multiply, tanh
+from ..cells import sqrt as root
+from ..elementwise import same
+from ..errors import Rejected, suggest
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+FORMS = ("none", "tanh")
+PI = "3.14159265358979323846264338327950288419716939937510582097494459"
+
+
+def shape(x: Spec, *, approximate: str = "none") -> Spec:
+    if approximate not in FORMS:
+        raise Rejected(
+            f"approximate is {approximate!r}; expected 'none' or 'tanh'{suggest(approximate, FORMS)}"
+        )
+    return same(x)
+
+
+def gelu(x):
+    return 0.5 * x * (1.0 + math.erf(x / math.sqrt(2.0)))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1.0 + math.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * (x * x * x))))
+
+
+def kernel(numbers: Numbers, x: Spec, *, approximate) -> Kernel:
+    return Kernel(gelu if approximate == "none" else gelu_tanh, 0)
+
+
+def expand(g, x, *, approximate):
+    one, half = g.constant(1, name="one"), g.constant("0.5", name="half")
+    halved = g.multiply(half, x, name="halved")
+    if approximate == "none":
+        root_two = g.sqrt(g.constant(2, name="two"), name="root_two")
+        curve = g.erf(g.divide(x, root_two, name="ratio"), name="erf")
+    else:
+        cube = g.multiply(g.multiply(x, x, name="square"), x, name="cube")
+        bent = g.add(x, g.multiply(g.constant("0.044715", name="bend"), cube, name="bending"), name="bent")
+        factor = g.sqrt(g.divide(g.constant(2, name="two"), g.constant(PI, name="pi"), name="ratio"), name="factor")
+        curve = g.tanh(g.multiply(factor, bent, name="slope"), name="tanh")
+    return g.multiply(halved, g.add(one, curve, name="gate"), name="product")
+
+
+def explain(index, x: Spec, *, approximate):
+    cell = Cell(0, index)
+    if approximate == "none":
+        curve = erf(divide(cell, root(Literal(2))))
+    else:
+        cube = multiply(multiply(cell, cell), cell)
+        factor = root(divide(Literal(2), Literal(PI, "π")))
+        curve = tanh(multiply(factor, add(cell, multiply(Literal("0.044715"), cube))))
+    return multiply(multiply(Literal("0.5"), cell), add(Literal(1), curve))
+
+
+register(
+    Op(
+        name="gelu",
+        title="GELU",
+        glyph="∫",
+        family="function",
+        formula="y = x · Φ(x)",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=lambda x, *, approximate: x.size * (5 if approximate == "none" else 9),
+        note=lambda x, *, approximate: "" if approximate == "none" else approximate,
+        samples=(
+            Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],)),
+            Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],), {"approximate": "tanh"}),
+            Sample(([-1e300, 1e300],)),
+        ),
+        rejects=(
+            Reject((Spec((2,)),), {"approximate": "Tanh"}, "expected 'none' or 'tanh'; did you mean 'tanh'?"),
+            Reject((Spec((2,), kind="int"),), {}, "x holds int; expected float"),
+        ),
+    )
+)

@@ -1,0 +1,47 @@
+"""A tensor that each run is fed.
+
+shape: its sizes; axes: their names, or None; kind: float, bool (masks) or int (indices).
+"""
+
+from __future__ import annotations
+
+from ..axes import KINDS, Spec, need_size
+from ..errors import Rejected, suggest
+from ..op import Op, Reject, register
+
+
+def shape(*, shape: tuple, axes: tuple | None = None, kind: str = "float") -> Spec:
+    if not isinstance(shape, tuple):
+        raise Rejected(f"shape is {shape!r}; expected a tuple of sizes")
+    for place, size in enumerate(shape):
+        need_size(f"size {place} of the shape", size)
+    if kind not in KINDS:
+        raise Rejected(f"kind is {kind!r}; expected one of {', '.join(KINDS)}{suggest(kind, KINDS)}")
+    if axes is None:
+        return Spec(shape, kind=kind)
+    if not isinstance(axes, tuple) or not all(a is None or isinstance(a, str) for a in axes):
+        raise Rejected(f"axes is {axes!r}; expected a name or None for each axis")
+    if len(axes) != len(shape):
+        raise Rejected(f"{len(axes)} axis names for {len(shape)} axes; expected as many")
+    return Spec(shape, axes, kind)
+
+
+register(
+    Op(
+        name="input",
+        title="input",
+        glyph="▸",
+        family="source",
+        formula="fed with each run",
+        level="primitive",
+        shape=shape,
+        fed=True,
+        symbol="{title}",
+        cost=lambda **_: 0,
+        rejects=(
+            Reject((), {"shape": (2, -1)}, "size 1 of the shape must be an int of 0 or more, got -1"),
+            Reject((), {"shape": (2,), "axes": ("a", "b")}, "2 axis names for 1 axes; expected as many"),
+            Reject((), {"shape": (2,), "kind": "flaot"}, "did you mean 'float'?"),
+        ),
+    )
+)

@@ -1,0 +1,126 @@
+"""y = (x − mean) / √(variance + eps) · gamma + beta, each row (Ba et al. 2016, equation 4).
+
+x (…, d); gamma, beta (d) or left out. The variance divides by d (biased); eps stands inside the
+root. The mean comes first, then the squared deviations; both sums are `math.fsum`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..axes import Spec, describe, need_kind, need_rank, unify
+from ..cells import Cell, Literal, add, divide, multiply, sqrt, subtract, total
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..numbers import divide as quotient
+from ..numbers import total as exact_sum
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, gamma: Spec | None = None, beta: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:
+    need_kind("float", x=x, gamma=gamma, beta=beta)
+    need_rank(1, x=x)
+    for name, row in (("gamma", gamma), ("beta", beta)):
+        if row is not None:
+            if row.shape != x.shape[-1:]:
+                raise Rejected(f"{name} is {describe(row)}; expected one row of {x.shape[-1]}")
+            unify(x.axes[-1], row.axes[-1])
+    need_eps(eps)
+    return Spec(x.shape, x.axes)
+
+
+def need_eps(eps) -> None:
+    try:
+        number = math.nan if isinstance(eps, bool) else float(eps)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise Rejected(f"eps is {eps!r}; expected a number of 0 or more")
+
+
+def layernorm(row, gamma, beta, eps):
+    if not row:
+        return []
+    mean = exact_sum(row) / len(row)
+    deviations = [v - mean for v in row]
+    variance = exact_sum([v * v for v in deviations]) / len(row)
+    root = math.sqrt(variance + eps)
+    y = [v / root for v in deviations] if root else [quotient(v, root) for v in deviations]
+    if gamma is not None:
+        y = [v * g for v, g in zip(y, gamma)]
+    if beta is not None:
+        y = [v + b for v, b in zip(y, beta)]
+    return y
+
+
+def kernel(numbers: Numbers, x: Spec, gamma, beta, *, eps) -> Kernel:
+    return Kernel(layernorm, 1, 1, 1, eps=float(eps))
+
+
+def expand(g, x, gamma, beta, *, eps):
+    mean = g.mean(x, name="mean")
+    deviation = g.subtract(x, mean, name="deviation")
+    variance = g.mean(g.multiply(deviation, deviation, name="squared"), name="variance")
+    root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    y = g.divide(deviation, root, name="normalized")
+    if gamma is not None:
+        y = g.multiply(y, gamma, name="scaled")
+    if beta is not None:
+        y = g.add(y, beta, name="shifted")
+    return y
+
+
+def explain(index, x: Spec, gamma, beta, *, eps):
+    *lead, j = index
+    row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
+    count = Literal(x.shape[-1])
+    mean = divide(total(row), count)
+    squares = (multiply(subtract(cell, mean), subtract(cell, mean)) for cell in row)
+    root = sqrt(add(divide(total(squares), count), Literal(eps, "eps")))
+    y = divide(subtract(Cell(0, index), mean), root)
+    if gamma is not None:
+        y = multiply(y, Cell(1, (j,)))
+    if beta is not None:
+        y = add(y, Cell(2, (j,)))
+    return y
+
+
+def cost(x: Spec, gamma, beta, *, eps) -> int:
+    rows = x.size // max(x.shape[-1], 1)
+    return x.size * (5 + (gamma is not None) + (beta is not None)) + 4 * rows
+
+
+def note(x: Spec, gamma, beta, *, eps) -> str:
+    return f"eps={eps}"
+
+
+matrix = [[0.5, -1.25, 2.0], [1e8, 1e8 + 1, 1e8 + 3]]
+
+register(
+    Op(
+        name="layernorm",
+        title="LayerNorm",
+        glyph="μσ",
+        family="norm",
+        formula="(x − mean) / √(variance + eps), each row",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=cost,
+        note=note,
+        samples=(
+            Sample((matrix,)),
+            Sample((matrix, [1.5, 0.5, -1.0], [0.1, 0.0, 0.2]), {"eps": "1e-12"}),
+            Sample((matrix, None, [0.1, 0.0, 0.2]), {"eps": 0.1}),
+            Sample(([[3.0, 3.0], [1.0, 2.0]],), {"eps": 0}),
+            Sample(([0.75, 0.5],)),
+        ),
+        rejects=(
+            Reject((Spec((2, 3)), Spec((2,))), {}, "gamma is 2; expected one row of 3"),
+            Reject((Spec((2, 3)),), {"eps": -1e-5}, "eps is -1e-05; expected a number of 0 or more"),
+            Reject((Spec(()),), {}, "x has rank 0; expected rank 1 or more"),
+        ),
+    )
+)

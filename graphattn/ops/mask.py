@@ -1,0 +1,99 @@
+"""y = x where the mask lets it through, −∞ where it hides.
+
+x (…, n, m); mask, of a shape that broadcasts with x: bool (True = may attend), or float, which is
+added and whose −∞ hide exactly as False does, so that nothing behind a mask leaks. An integer
+mask is refused, since it could mean either.
+"""
+
+from __future__ import annotations
+
+from .. import nested
+from ..axes import Spec, broadcast, need_kind
+from ..cells import Apply, Cell, Literal, add, where
+from ..elementwise import cell_of
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+HIDDEN = float("-inf")
+
+
+def shape(x: Spec, mask: Spec) -> Spec:
+    need_kind("float", x=x)
+    if mask.kind == "int":
+        raise Rejected(
+            "an integer mask could mean either; expected bool (True = may attend) or float (added)"
+        )
+    return Spec(*broadcast(x, mask))
+
+
+def mask_hiding(row, visible, hidden):
+    return [v if see else hidden for v, see in zip(row, visible)]
+
+
+def mask_adding(row, bias, hidden):
+    return [hidden if b == hidden else v + b for v, b in zip(row, bias)]
+
+
+def kernel(numbers: Numbers, x: Spec, mask: Spec) -> Kernel:
+    function = mask_hiding if mask.kind == "bool" else mask_adding
+    hidden = numbers.lift(HIDDEN)
+    if x.rank and mask.rank and x.shape[-1] == mask.shape[-1]:
+        return Kernel(function, 1, 1, hidden=hidden)
+    return Kernel(lambda v, m: function([v], [m], hidden)[0], 0, 0)
+
+
+def expand(g, x, mask):
+    hidden = g.constant(HIDDEN, name="hidden")
+    if mask.kind == "bool":
+        return g.where(mask, x, hidden, name="chosen")
+    biased = g.add(x, mask, name="biased")
+    return g.where(g.visible(mask, name="visible"), biased, hidden, name="chosen")
+
+
+def explain(index, x: Spec, mask: Spec):
+    see, value = cell_of(1, mask, index), cell_of(0, x, index)
+    if mask.kind == "bool":
+        return where(see, value, Literal(HIDDEN, "−∞"))
+    return where(Apply("visible", (see,)), add(value, see), Literal(HIDDEN, "−∞"))
+
+
+def masked(run, masks, values, x: Spec, mask: Spec):
+    hides = (lambda cell: not cell) if mask.kind == "bool" else (lambda cell: cell == HIDDEN)
+    before = nested.full(x.shape, False) if masks[0] is None else masks[0]
+    return nested.lift(lambda old, cell: old or hides(cell), [0, 0], [x.shape, mask.shape])(before, values[1])
+
+
+matrix = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]]
+
+register(
+    Op(
+        name="mask",
+        title="mask",
+        glyph="+",
+        family="mask",
+        formula="y = x where visible, −∞ where hidden",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=lambda x, mask: shape(x, mask).size if mask.kind == "float" else 0,
+        masked=masked,
+        samples=(
+            Sample((matrix, [[True, False, True], [True, True, False]])),
+            Sample((matrix, [[0.0, HIDDEN, 0.5], [-1e9, 0.0, HIDDEN]])),
+            Sample((matrix, [[True], [False]])),
+            Sample((matrix, [0.0, -1.0, HIDDEN])),
+            Sample(([matrix, matrix], [[True, True, False], [False, True, True]])),
+        ),
+        rejects=(
+            Reject(
+                (Spec((2, 2)), Spec((2, 2), kind="int")),
+                {},
+                "an integer mask could mean either; expected bool (True = may attend) or float (added)",
+            ),
+            Reject((Spec((2, 2)), Spec((3, 2), kind="bool")), {}, "sizes 2 and 3 on axis -2 do not agree"),
+        ),
+    )
+)

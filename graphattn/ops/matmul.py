@@ -1,0 +1,111 @@
+"""y[i, j] = Σₖ a[i, k] · b[k, j].
+
+a (…, n, k), b (…, k, m) → y (…, n, m); the axes before broadcast. Each sum is one `dot` of the
+number type. With `absorb_zeros`, a cell that comes out non-finite is computed again without the
+factors that are exactly zero, so that what a weight of 0 hides never leaks; without it, 0 · ∞ is
+NaN as IEEE 754 says. Rejected where k differs.
+"""
+
+from __future__ import annotations
+
+from ..axes import Spec, broadcast, need_kind, need_rank, unify
+from ..cells import Cell, absorb, multiply, total
+from ..elementwise import cell_of
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
+    need_kind("float", a=a, b=b)
+    need_rank(2, a=a, b=b)
+    if a.shape[-1] != b.shape[-2]:
+        hint = "; b.T would fit" if a.shape[-1] == b.shape[-1] else ""
+        hint = hint or ("; a.T would fit" if a.shape[-2] == b.shape[-2] else "")
+        raise Rejected(
+            f"a has {a.shape[-1]} columns and b has {b.shape[-2]} rows; expected as many{hint}"
+        )
+    unify(a.axes[-1], b.axes[-2])
+    lead, axes = broadcast(Spec(a.shape[:-2], a.axes[:-2]), Spec(b.shape[:-2], b.axes[:-2]))
+    return Spec((*lead, a.shape[-2], b.shape[-1]), (*axes, a.axes[-2], b.axes[-1]))
+
+
+def matmul(a, b, dot):
+    columns = list(zip(*b))
+    return [[dot(row, column) for column in columns] for row in a]
+
+
+def matmul_constant(a, b, dot, columns):
+    return [[dot(row, column) for column in columns] for row in a]
+
+
+def matmul_absorbing(a, b, dot, isfinite, zero):
+    columns = list(zip(*b))
+    y = [[dot(row, column) for column in columns] for row in a]
+    for row, results in zip(a, y):
+        if not all(map(isfinite, results)):
+            for j, result in enumerate(results):
+                if not isfinite(result):
+                    kept = [(p, q) for p, q in zip(row, columns[j]) if p != 0 and q != 0]
+                    results[j] = dot([p for p, _ in kept], [q for _, q in kept]) if kept else zero
+    return y
+
+
+def matmul_empty(a, b, columns, zero):
+    return [[zero] * columns for _ in a]
+
+
+def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
+    if not a.shape[-1]:
+        return Kernel(matmul_empty, 2, 2, columns=b.shape[-1], zero=numbers.lift(0))
+    if absorb_zeros:
+        return Kernel(
+            matmul_absorbing, 2, 2, dot=numbers.dot, isfinite=numbers.isfinite, zero=numbers.lift(0)
+        )
+    if b.value is not None and b.rank == 2:
+        return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
+    return Kernel(matmul, 2, 2, dot=numbers.dot)
+
+
+def explain(index, a: Spec, b: Spec, *, absorb_zeros):
+    *lead, i, j = index
+    at_a = cell_of(0, Spec(a.shape[:-2]), lead).index
+    at_b = cell_of(1, Spec(b.shape[:-2]), lead).index
+    times = absorb if absorb_zeros else multiply
+    return total(
+        times(Cell(0, (*at_a, i, k)), Cell(1, (*at_b, k, j))) for k in range(a.shape[-1])
+    )
+
+
+register(
+    Op(
+        name="matmul",
+        title="matmul",
+        glyph="⊗",
+        family="matmul",
+        formula="y[i, j] = Σₖ a[i, k] · b[k, j]",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda a, b, **_: 2 * shape(a, b).size * a.shape[-1],
+        samples=(
+            Sample(([[1.0, 2.0], [3.0, 4.0], [0.5, -1.0]], [[0.1, 0.2, 0.3], [-1.0, 2.0, 0.7]])),
+            Sample(([[1.5]], [[-2.0]])),
+            Sample(([[[1.0, 2.0]], [[0.3, -0.4]]], [[0.5], [0.25]])),
+            Sample(([[0.0, 1.0], [0.5, 0.5]], [[float("inf"), 1.0], [2.0, 3.0]]), {"absorb_zeros": True}),
+            Sample(([[0.25, 0.75]], [[1.0, 2.0], [3.0, 4.0]]), {"absorb_zeros": True}),
+            Sample(([[1.0, 2.0]], [[], []])),
+        ),
+        rejects=(
+            Reject(
+                (Spec((4, 8), ("token", "feature")), Spec((4, 8), ("token", "feature"))),
+                {},
+                "a = a (token 4 × feature 8), b = b (token 4 × feature 8): a has 8 columns and b has 4"
+                " rows; expected as many; b.T would fit",
+            ),
+            Reject((Spec((3,)), Spec((3, 2))), {}, "a has rank 1; expected rank 2 or more"),
+            Reject((Spec((2, 2)), Spec((2, 2), kind="bool")), {}, "b holds bool; expected float"),
+        ),
+    )
+)

@@ -1,0 +1,32 @@
+"""y = (Σ x) / n along an axis, which stays with size 1.
+
+x: any rank from 1; n is the size of that axis. The sum is exact before it is rounded (math.fsum).
+"""
+
+from .. import cells
+from ..axes import position
+from ..cells import Literal, divide
+from ..op import register
+from ..reductions import line, reduction
+
+
+def row(numbers):
+    return lambda values: [numbers.divide(numbers.total(values), numbers.lift(len(values)))]
+
+
+def explain(index, x, *, axis):
+    return divide(cells.total(line(index, x, axis)), Literal(x.shape[position(axis, x.rank)]))
+
+
+def expand(g, x, *, axis):
+    total = g.total(x, axis=axis, name="total")
+    count = g.constant(x.shape[position(axis, len(x.shape))], name="count")
+    return g.divide(total, count, name="quotient")
+
+
+register(
+    reduction(
+        "mean", "μ", "y = Σ x / n", row, explain, level="op", family="norm", expand=expand,
+        cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
+    )
+)  # fmt: skip

@@ -1,0 +1,6 @@
+"""y = −x, every cell."""
+
+from ..elementwise import unary
+from ..op import register
+
+register(unary("negate", "−", "y = −x", lambda numbers: numbers.negate))

@@ -1,0 +1,6 @@
+"""y = sin x, every cell, x in radians; NaN at ±∞."""
+
+from ..elementwise import unary
+from ..op import register
+
+register(unary("sin", "sin", "y = sin x", lambda numbers: numbers.sin, range=(-1.0, 1.0)))

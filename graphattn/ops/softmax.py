@@ -1,0 +1,118 @@
+"""y[i] = exp(x[i] − max x) / Σₖ exp(x[k] − max x), along an axis.
+
+x: any rank from 1. Subtracting the maximum changes nothing in exact arithmetic and keeps exp from
+overflowing. A hidden cell (−∞) gets exactly 0. A row with nothing visible gives 0 everywhere with
+empty="zero" (as PyTorch's scaled_dot_product_attention and ONNX Attention do) and NaN with
+empty="nan" (as a plain softmax does). A row with +∞ or NaN gives NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import masks, nested
+from ..axes import Spec, position
+from ..cells import Apply, Cell, Literal, divide, exp, maximum, subtract, total, where
+from ..errors import Rejected, suggest
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+from ..reductions import along_axis, folded, line
+
+EMPTY = ("zero", "nan")
+
+
+def shape(x: Spec, *, axis: int = -1, empty: str = "zero") -> Spec:
+    folded(x, axis=axis)
+    if empty not in EMPTY:
+        raise Rejected(f"empty is {empty!r}; expected 'zero' or 'nan'{suggest(empty, EMPTY)}")
+    return Spec(x.shape, x.axes)
+
+
+def softmax(row, empty="zero"):
+    if not row:
+        return []
+    peak = max(row)
+    if peak == -math.inf and not any(v != v for v in row):  # nothing is visible
+        return [0.0 if empty == "zero" else math.nan] * len(row)
+    raised = [math.exp(v - peak) for v in row]
+    total = math.fsum(raised)
+    return [v / total for v in raised]
+
+
+def kernel(numbers: Numbers, x: Spec, *, axis, empty) -> Kernel:
+    return along_axis(softmax, x, axis, empty=empty)
+
+
+def expand(g, x, *, axis, empty):
+    peak = g.maximum(x, axis=axis, name="peak")
+    if empty == "zero":
+        some = g.visible(peak, name="some_visible")
+        peak = g.where(some, peak, g.constant(0, name="zero"), name="safe_peak")
+    raised = g.exp(g.subtract(x, peak, name="shifted"), name="raised")
+    total = g.total(raised, axis=axis, name="total")
+    if empty == "zero":
+        total = g.where(some, total, g.constant(1, name="one"), name="safe_total")
+    return g.divide(raised, total, name="quotient")
+
+
+def explain(index, x: Spec, *, axis, empty):
+    row = list(line(index, x, axis))
+    peak = maximum(row)
+    weight = divide(exp(subtract(Cell(0, index), peak)), total(exp(subtract(cell, peak)) for cell in row))
+    if empty == "nan":
+        return weight
+    return where(Apply("visible", (peak,)), weight, Literal(0))
+
+
+def warn(values, y, x: Spec, *, axis, empty) -> list[str]:
+    empty_rows = [
+        index
+        for index in nested.indices(folded(x, axis=axis).shape)
+        if x.shape[position(axis, x.rank)]
+        and all(nested.at(values[0], cell.index) == -math.inf for cell in line(index, x, axis))
+    ]
+    if not empty_rows:
+        return []
+    where = ", ".join(str([i for k, i in enumerate(r) if k != position(axis, x.rank)]) for r in empty_rows[:3])
+    more = "" if len(empty_rows) <= 3 else f" and {len(empty_rows) - 3} more"
+    gives = "0" if empty == "zero" else "NaN"
+    return [f"nothing is visible in row {where}{more}: all its weights are {gives}"]
+
+
+matrix = [[0.5, -1.25, 2.0], [1000.0, 1001.0, 1002.0]]
+
+register(
+    Op(
+        name="softmax",
+        title="softmax",
+        glyph="σ",
+        family="softmax",
+        formula="exp(x − max) / Σ exp(x − max), each row",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=lambda x, **_: 5 * x.size,
+        masked=masks.first,
+        warn=warn,
+        range=(0.0, 1.0),
+        note=lambda x, *, axis, empty: "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}",
+        samples=(
+            Sample((matrix,)),
+            Sample((matrix,), {"axis": 0}),
+            Sample(([matrix, matrix],), {"axis": -2}),
+            Sample(([[0.5, -math.inf], [-math.inf, -math.inf]],)),
+            Sample(([[0.5, -math.inf], [-math.inf, -math.inf]],), {"empty": "nan"}),
+            Sample(([math.nan, 0.5],)),
+            Sample(([-math.inf, math.nan],)),
+            Sample(([math.inf, 0.5],)),
+            Sample(([-745.2, 0.0, 1e300],)),
+        ),
+        rejects=(
+            Reject((Spec(()),), {}, "x has rank 0; expected rank 1 or more"),
+            Reject((Spec((2, 2)),), {"axis": 5}, "axis 5 does not exist; expected an axis from -2 to 1"),
+            Reject((Spec((2, 2)),), {"empty": "zeros"}, "expected 'zero' or 'nan'; did you mean 'zero'?"),
+        ),
+    )
+)

@@ -1,0 +1,13 @@
+"""y = √x, every cell; NaN below 0 (IEEE 754)."""
+
+import math
+
+from ..elementwise import unary
+from ..op import Sample, register
+
+register(
+    unary(
+        "sqrt", "√", "y = √x", lambda numbers: numbers.sqrt, range=(0.0, math.inf),
+        samples=(Sample(([[0.0, 2.0, 9.0], [1e-300, 0.5, 1e300]],)), Sample((2.0,)), Sample(([],))),
+    )
+)  # fmt: skip

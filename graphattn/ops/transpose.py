@@ -1,0 +1,89 @@
+"""y[j, i] = x[i, j]; with `perm`, axis k of y is axis perm[k] of x.
+
+x (…, n, m) → y (…, m, n). Moves numbers, no arithmetic. Rejected where perm is not a permutation
+of the axes.
+"""
+
+from __future__ import annotations
+
+from .. import masks, nested
+from ..axes import Spec, need_rank
+from ..cells import Cell
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, *, perm: tuple | None = None) -> Spec:
+    if perm is None:
+        need_rank(2, x=x)
+    elif sorted(perm) != list(range(x.rank)):
+        raise Rejected(f"perm is {perm!r}; expected each axis from 0 to {x.rank - 1} once")
+    order = _order(x, perm)
+    return Spec(tuple(x.shape[k] for k in order), tuple(x.axes[k] for k in order), x.kind)
+
+
+def _order(x: Spec, perm: tuple | None) -> tuple[int, ...]:
+    return perm if perm is not None else (*range(x.rank - 2), x.rank - 1, x.rank - 2)
+
+
+def transpose(x):
+    return list(map(list, zip(*x)))
+
+
+def empty(x, rows):
+    return [[] for _ in range(rows)]
+
+
+def permute(x, shape, at, source):
+    return nested.build(shape, lambda *index: at(x, source(index)))
+
+
+def kernel(numbers: Numbers, x: Spec, *, perm) -> Kernel:
+    order = _order(x, perm)
+    if order[:-2] == tuple(range(x.rank - 2)) and order[-2:] == (x.rank - 1, x.rank - 2):
+        return Kernel(transpose, 2) if x.shape[-2] else Kernel(empty, 2, rows=x.shape[-1])
+    return Kernel(
+        permute, x.rank, shape=shape(x, perm=perm).shape, at=nested.at,
+        source=lambda index: _source(index, order),
+    )  # fmt: skip
+
+
+def _source(index, order):
+    return tuple(i for _, i in sorted(zip(order, index, strict=True)))
+
+
+def explain(index, x: Spec, *, perm):
+    return Cell(0, _source(index, _order(x, perm)))
+
+
+register(
+    Op(
+        name="transpose",
+        title="transpose",
+        glyph="ᵀ",
+        family="move",
+        formula="y[j, i] = x[i, j]",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda x, **_: 0,
+        masked=masks.moved,
+        moves=True,
+        drawn="inside",
+        symbol="{x}ᵀ",
+        note=lambda x, *, perm: "" if perm is None else f"perm {perm}",
+        samples=(
+            Sample(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],)),
+            Sample(([[[1.0, 2.0]], [[3.0, 4.0]]],)),
+            Sample(([[[1.0, 2.0]], [[3.0, 4.0]]],), {"perm": (2, 0, 1)}),
+            Sample(([1.0, 2.0],), {"perm": (0,)}),
+            Sample(([[], []],)),
+        ),
+        rejects=(
+            Reject((Spec((3,)),), {}, "x has rank 1; expected rank 2 or more"),
+            Reject((Spec((3, 2)),), {"perm": (0, 0)}, "perm is (0, 0); expected each axis from 0 to 1 once"),
+        ),
+    )
+)

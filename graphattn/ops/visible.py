@@ -1,0 +1,37 @@
+"""y = (x ≠ −∞), every cell: True where a score has not been hidden by a mask.
+
+x: any shape of floats; y: the same shape of bools. NaN counts as visible, so that it shows.
+"""
+
+from ..axes import Spec
+from ..elementwise import unary, x_like
+from ..numbers import Numbers
+from ..op import Sample, register
+
+
+def visible(x):
+    return x != float("-inf")
+
+
+def always(x):
+    return True
+
+
+def shape(x: Spec) -> Spec:
+    return x_like(x, "bool")
+
+
+def function(numbers: Numbers):
+    try:
+        numbers.lift(float("-inf"))
+    except ValueError:  # a type without infinity hides nothing
+        return always
+    return visible
+
+
+register(
+    unary(
+        "visible", "?", "y = (x ≠ −∞)", function, family="mask", shape=shape, masked=None, rejects=(),
+        samples=(Sample(([[0.5, float("-inf")], [float("-inf"), -2.0]],)), Sample(([1.0],))),
+    )
+)  # fmt: skip

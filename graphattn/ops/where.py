@@ -1,0 +1,64 @@
+"""y = a where the condition holds, b elsewhere, cell by cell.
+
+condition: bool; a, b: float; shapes that broadcast. A cell that is not chosen never shows, not
+even NaN.
+"""
+
+from __future__ import annotations
+
+from .. import masks
+from ..axes import Spec, broadcast, need_kind
+from ..cells import where as choose
+from ..elementwise import cell_of
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(condition: Spec, a: Spec, b: Spec) -> Spec:
+    need_kind("bool", condition=condition)
+    need_kind("float", a=a, b=b)
+    return Spec(*broadcast(condition, a, b))
+
+
+def where(condition, a, b):
+    return a if condition else b
+
+
+def kernel(numbers: Numbers, condition: Spec, a: Spec, b: Spec) -> Kernel:
+    return Kernel(where, 0, 0, 0)
+
+
+def explain(index, condition: Spec, a: Spec, b: Spec):
+    return choose(*(cell_of(slot, spec, index) for slot, spec in enumerate((condition, a, b))))
+
+
+condition = [[True, False, True], [False, False, True]]
+matrix = [[0.5, -1.25, 2.0], [float("nan"), 1.0, -3.0]]
+
+register(
+    Op(
+        name="where",
+        title="where",
+        glyph="?",
+        family="mask",
+        formula="y = a if condition else b",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda condition, a, b: 0,
+        masked=masks.moved,
+        moves=True,
+        samples=(
+            Sample((condition, matrix, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])),
+            Sample((condition, matrix, float("-inf"))),
+            Sample((condition, [0.5, 1.0, 1.5], [[1.0], [2.0]])),
+        ),
+        rejects=(
+            Reject((Spec((2,)), Spec((2,)), Spec((2,))), {}, "condition holds float; expected bool"),
+            Reject(
+                (Spec((2,), kind="bool"), Spec((2,)), Spec((3,))), {}, "sizes 2 and 3 on axis -1 do not agree"
+            ),
+        ),
+    )
+)

@@ -1,0 +1,80 @@
+"""Ops that fold an axis into one cell, which stays as an axis of size 1 so that it broadcasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import nested
+from .axes import Spec, need_kind, need_rank, position
+from .cells import Cell, Expression
+from .numbers import Numbers
+from .op import Kernel, Op, Reject, Sample
+
+
+def folded(x: Spec, *, axis: int = -1) -> Spec:
+    """The operand with one axis of size 1."""
+    need_kind("float", x=x)
+    need_rank(1, x=x)
+    place = position(axis, x.rank)
+    return Spec((*x.shape[:place], 1, *x.shape[place + 1 :]), x.axes)
+
+
+def along_axis(function: Callable[[Any], Any], x: Spec, axis: int, **bound: Any) -> Kernel:
+    """A kernel that applies `function`, from row to row, along an axis."""
+    place = position(axis, x.rank)
+    inside = x.rank - place - 1
+    if not inside:
+        return Kernel(function, 1, **bound)
+    if not x.size:
+        return Kernel(lambda block: nested.full(x.shape[place:], 0.0), inside + 1)
+    row = (lambda values: function(values, **bound)) if bound else function
+    return Kernel(nested.along(row, inside), inside + 1)
+
+
+def line(index: tuple[int, ...], x: Spec, axis: int, slot: int = 0) -> Iterator[Cell]:
+    """The cells of the operand that share the index except along `axis`."""
+    place = position(axis, x.rank)
+    for k in range(x.shape[place]):
+        yield Cell(slot, (*index[:place], k, *index[place + 1 :]))
+
+
+def reduction(
+    name: str,
+    glyph: str,
+    formula: str,
+    row: Callable[[Numbers], Callable[[Any], Any]],
+    explain: Callable[..., Expression],
+    **more: Any,
+) -> Op:
+    """An op that folds an axis; `row` gives the function from a row to a row of one cell."""
+
+    def kernel(numbers: Numbers, x: Spec, *, axis: int) -> Kernel:
+        return along_axis(row(numbers), x, axis)
+
+    return Op(
+        **{
+            "name": name,
+            "title": name,
+            "glyph": glyph,
+            "family": "function",
+            "formula": formula,
+            "level": "primitive",
+            "shape": folded,
+            "kernel": kernel,
+            "explain": explain,
+            "cost": lambda x, *, axis: x.size,
+            "samples": (
+                Sample(([[0.5, -1.25, 2.0], [1e16, 1.0, -1e16]],)),
+                Sample(([[0.5, -1.25, 2.0], [0.25, 1.0, -3.0]],), {"axis": 0}),
+                Sample(([[[1.0, 2.0], [3.0, 5.0]], [[-1.0, 0.5], [0.25, 0.0]]],), {"axis": 1}),
+                Sample(([0.75, 0.5],)),
+            ),
+            "rejects": (
+                Reject((Spec(()),), {}, "x has rank 0; expected rank 1 or more"),
+                Reject((Spec((2, 3)),), {"axis": 2}, "axis 2 does not exist; expected an axis from -2 to 1"),
+                Reject((Spec((2,), kind="int"),), {}, "x holds int; expected float"),
+            ),
+            **more,
+        }
+    )

@@ -1,0 +1,170 @@
+"""zoom: the same graph at a finer level; fuse: back again.
+
+`zoom` replaces every composite that is coarser than the level by its expansion, and records a
+scope of the composite's name. `fuse` collapses the scopes whose content still equals their
+expansion, and says in `graph.notes` why the others stay: `fuse(zoom(g)) == g`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import GraphError
+from ..graph import Graph, Node, Ref, Scope, Tensor
+from ..interpreter import padded
+from ..op import LEVELS, check_level
+from .rebuild import Rebuild
+
+
+def zoom(graph: Graph, level: str = "primitive") -> Graph:
+    """The graph with every composite that is coarser than `level` expanded.
+
+    It goes level by level, and each round expands one layer, so composites may be made of
+    composites. A graph with nothing to expand is returned as it is.
+    """
+    check_level(level)
+    for finer in LEVELS[: LEVELS.index(level) + 1]:
+        while any(node.op.coarser(finer) for node in graph.nodes.values()):
+            graph = _one_layer(graph, finer)
+    return graph
+
+
+def _one_layer(graph: Graph, level: str) -> Graph:
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        if node.op.coarser(level):
+            rebuild.become(node, expand(rebuild.graph, node, rebuild.operands(node)))
+        else:
+            rebuild.keep(node)
+    return rebuild.finish()
+
+
+def expand(graph: Graph, node: Node, operands: tuple[Ref | None, ...]) -> tuple[Ref, ...]:
+    """Build a composite's expansion into `graph`, in a scope of its name; its outputs."""
+    assert node.op.expand is not None
+    before = len(graph)
+    scope = Scope(node.name, node.op, operands, node.attributes, (), node.ports, node.title, node.scope)
+    given = [None if ref is None else Tensor(graph, ref) for ref in padded(node.op, operands)]
+    with graph.within(scope):
+        built = node.op.expand(graph, *given, **node.attributes)
+    if len(graph) == before:
+        raise GraphError(f"{node.op.name} {node.name!r} expands to nothing; expected at least one node")
+    refs = tuple(tensor.ref for tensor in (built if isinstance(built, tuple) else (built,)))
+    graph.adopt_scope(replace(scope, outputs=refs))
+    return refs
+
+
+def fuse(graph: Graph, level: str = "block") -> Graph:
+    """The graph with every scope collapsed that still equals the expansion of its composite.
+
+    Composites that are coarser than `level` stay expanded. `graph.notes` says why each other scope
+    stays: it was changed, something outside uses what is inside it, or an inner scope stays.
+    """
+    check_level(level)
+    while True:
+        reasons = _reasons(graph, level)
+        ready = {name for name, reason in reasons.items() if reason is None}
+        if not ready:
+            break
+        graph = _collapse(graph, ready)
+    stays = [f"fuse: {name} stays expanded: {reason}" for name, reason in reasons.items()]
+    if stays:
+        graph = _copy(graph)
+        graph.notes = (*graph.notes, *stays)
+    return graph
+
+
+def _reasons(graph: Graph, level: str) -> dict[str, str | None]:
+    """For each scope of a composite, why it cannot be collapsed now (None = it can)."""
+    inside: dict[str, list[Node]] = {name: [] for name in graph.scopes}
+    order = {name: place for place, name in enumerate(graph.nodes)}
+    for node in graph.nodes.values():
+        if node.scope is not None:
+            inside[node.scope].append(node)
+    children: dict[str, list[str]] = {}
+    for scope in graph.scopes.values():
+        if scope.parent is not None:
+            children.setdefault(scope.parent, []).append(scope.name)
+    used = _used_outside(graph)
+    reasons: dict[str, str | None] = {}
+    for scope in graph.scopes.values():
+        if scope.op is None or scope.op.coarser(level):
+            continue
+        nodes = inside[scope.name]
+        places = [order[node.name] for node in nodes]
+        if scope.name in children:
+            reasons[scope.name] = f"{children[scope.name][0]} inside it stays"
+        elif not nodes or places[-1] - places[0] != len(places) - 1:
+            reasons[scope.name] = "its nodes do not stand together"
+        elif nodes != _expansion(graph, scope):
+            reasons[scope.name] = f"its content is not what {scope.op.name} expands to"
+        else:
+            leaks = [ref for ref in used.get(scope.name, ()) if ref not in scope.outputs]
+            leak = f"{graph.tensor_name(leaks[0])} is used outside" if leaks else None
+            reasons[scope.name] = leak
+    return reasons
+
+
+def _used_outside(graph: Graph) -> dict[str, list[Ref]]:
+    """For each scope, the outputs of its own nodes that other scopes or the graph's outputs use."""
+    used: dict[str, list[Ref]] = {}
+    uses = [(ref, node.scope) for node in graph.nodes.values() for ref in node.operands if ref is not None]
+    uses += [(tensor.ref, None) for tensor in graph.outputs.values()]
+    for ref, scope in uses:
+        home = graph.nodes[ref.node].scope
+        if home is not None and home != scope:
+            used.setdefault(home, []).append(ref)
+    return used
+
+
+def _composite(graph: Graph, scope: Scope) -> Node:
+    """The node that a scope was expanded from."""
+    assert scope.op is not None
+    return graph.infer(scope.op, scope.operands, scope.attributes, scope.name, scope.title, scope.parent)
+
+
+def _expansion(graph: Graph, scope: Scope) -> list[Node]:
+    """The nodes that the scope's composite expands to, built apart."""
+    apart = Graph(graph.name)
+    for ref in scope.operands:
+        _stand_in(apart, graph, ref)
+    refs = expand(apart, _composite(graph, scope), scope.operands)
+    nodes = [node for node in apart.nodes.values() if node.scope == scope.name]
+    return nodes if refs == scope.outputs else []
+
+
+def _stand_in(apart: Graph, graph: Graph, ref: Ref | None) -> None:
+    """Copy the producer of an operand, and the chain of first operands that its symbol shows."""
+    chain = []
+    while ref is not None and ref.node not in apart.nodes and len(chain) < 4:
+        node = graph.nodes[ref.node]
+        chain.append(node)
+        ref = node.operands[0] if node.operands else None
+    for node in reversed(chain):
+        known = node.operands[:1] if node.operands and node.operands[0] and node.operands[0].node in apart.nodes else ()
+        apart.adopt(node, known)
+
+
+def _collapse(graph: Graph, ready: set[str]) -> Graph:
+    rebuild = Rebuild(graph)
+    done: set[str] = set()
+    for name in ready:
+        rebuild.forget_scope(name)
+    for node in graph.nodes.values():
+        if node.scope not in ready:
+            rebuild.keep(node)
+        elif node.scope not in done:
+            scope = graph.scopes[node.scope]
+            done.add(scope.name)
+            composite = _composite(graph, scope)
+            rebuild.graph.adopt(composite, rebuild.operands(composite))
+            for port, ref in enumerate(scope.outputs):
+                rebuild.redirect(ref, Ref(scope.name, port))
+    return rebuild.finish()
+
+
+def _copy(graph: Graph) -> Graph:
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        rebuild.keep(node)
+    return rebuild.finish()
