@@ -55,8 +55,7 @@ class Spec:
 def describe(spec: Spec) -> str:
     """`token 3 × feature 4`; unnamed axes show their size alone; rank 0 is `scalar`."""
     text = " × ".join(
-        f"{axis} {size}" if axis else str(size)
-        for axis, size in zip(spec.axes, spec.shape, strict=True)
+        f"{axis} {size}" if axis else str(size) for axis, size in zip(spec.axes, spec.shape, strict=True)
     )
     return (text or "scalar") + ("" if spec.kind == "float" else f" of {spec.kind}")
 

@@ -21,9 +21,7 @@ class Builders:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in OPS:
             return partial(self.apply, name)
-        raise AttributeError(
-            f"graph has no method or op {name!r}{suggest(name, OPS)}"
-        )
+        raise AttributeError(f"graph has no method or op {name!r}{suggest(name, OPS)}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *OPS})
@@ -66,10 +64,7 @@ def _method(op: Op) -> str:
         parts.append("*")
     parts += ["name: str | None = None", "title: str | None = None"]
     signature = ",\n        ".join(["self", *parts])
-    return (
-        f"    def {op.name}(\n        {signature},\n    ) -> {_result(op)}:\n"
-        f'        """{op.formula}"""\n'
-    )
+    return f'    def {op.name}(\n        {signature},\n    ) -> {_result(op)}:\n        """{op.formula}"""\n'
 
 
 def _argument(p: Parameter) -> str:

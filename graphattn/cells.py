@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from .numbers import FLOAT, Numbers
 
@@ -42,7 +42,7 @@ class Apply:
     args: tuple[Expression, ...]
 
 
-Expression = Union[Cell, Literal, Apply]
+Expression = Cell | Literal | Apply
 
 
 def _absorb(numbers: Numbers, a: Any, b: Any) -> Any:
@@ -91,9 +91,7 @@ def maximum(terms: Iterable[Expression]) -> Apply:
     return Apply("maximum", tuple(terms))
 
 
-def evaluate(
-    expression: Expression, lookup: Callable[[Cell], Any], numbers: Numbers = FLOAT
-) -> Any:
+def evaluate(expression: Expression, lookup: Callable[[Cell], Any], numbers: Numbers = FLOAT) -> Any:
     """The value of an expression; `lookup` gives the value of a cell."""
     if isinstance(expression, Cell):
         return lookup(expression)

@@ -184,9 +184,7 @@ def _expansion(
     plan = plan_of(graph.at("op" if numbers is FLOAT else "primitive"), numbers)
     results = results if isinstance(results, tuple) else (results,)
     wanted = [plan.places[plan.graph.resolve(result.name)] for result in results]
-    places = [
-        None if t is None else plan.places[Ref(t.name)] for t in operands
-    ]
+    places = [None if t is None else plan.places[Ref(t.name)] for t in operands]
 
     def evaluate(*given: Any) -> Any:
         values = plan.constants.copy()
@@ -242,9 +240,7 @@ def read_feeds(
             continue
         if name not in feeds:
             raise GraphError(f"input {name!r} of graph {plan.graph.name!r} was not fed")
-        values[step.start] = nested.read(
-            feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite
-        )
+        values[step.start] = nested.read(feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite)
 
 
 def _listed(names: Collection[str]) -> str:

@@ -21,9 +21,7 @@ def united(run: Callable[..., Any], masks: Sequence[Any], values: Sequence[Any],
     if not hidden:
         return None
     shape, _ = broadcast(*specs)
-    either = nested.lift(
-        lambda *cells: any(cells), [0] * (len(hidden) + 1), [s for _, s in hidden] + [shape]
-    )
+    either = nested.lift(lambda *cells: any(cells), [0] * (len(hidden) + 1), [s for _, s in hidden] + [shape])
     return either(*(mask for mask, _ in hidden), nested.full(shape, False))
 
 

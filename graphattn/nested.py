@@ -66,9 +66,7 @@ def _over(inner: Any, feeders: list[Any], count: int, outputs: int) -> Callable[
         return lambda *blocks: tuple(map(list, zip(*single(*blocks), strict=True)))
     if not any(feeders):
         return lambda *blocks: list(map(inner, *blocks))
-    return lambda *blocks: list(
-        map(inner, *(f(b) if f else b for f, b in zip(feeders, blocks, strict=True)))
-    )
+    return lambda *blocks: list(map(inner, *(f(b) if f else b for f, b in zip(feeders, blocks, strict=True))))
 
 
 def along(function: Callable[[Any], Any], inside: int) -> Callable[[Any], Any]:
@@ -207,7 +205,7 @@ def read(
 
 
 def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:
-    if isinstance(cell, bool) or isinstance(cell, (str, bytes)) or cell is None:
+    if isinstance(cell, (bool, str, bytes)) or cell is None:
         raise GraphError(f"{what} is {_show(cell)}; expected a number")
     if isinstance(cell, (list, tuple)):
         raise GraphError(f"{what} is a list; expected a number")
@@ -218,9 +216,7 @@ def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -
             raise GraphError(f"{what}: {error}") from None
         raise GraphError(f"{what} is {_show(cell)}; expected a number") from None
     if not allow_nonfinite and not numbers.isfinite(number):
-        raise GraphError(
-            f"{what} is {cell}; expected a finite number (allow_nonfinite=True lets it in)"
-        )
+        raise GraphError(f"{what} is {cell}; expected a finite number (allow_nonfinite=True lets it in)")
     return number
 
 

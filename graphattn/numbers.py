@@ -165,9 +165,7 @@ def _mpmath(digits: int = 50) -> Numbers:
     try:
         import mpmath
     except ImportError:
-        raise GraphError(
-            "mpmath numbers need the extra 'mpmath': pip install 'graphattn[mpmath]'"
-        ) from None
+        raise GraphError("mpmath numbers need the extra 'mpmath': pip install 'graphattn[mpmath]'") from None
     context = mpmath.MPContext()
     context.dps = digits
 
@@ -211,8 +209,7 @@ def of(numbers: str | Numbers) -> Numbers:
         return numbers
     if numbers not in _makers:
         raise GraphError(
-            f"unknown number type {numbers!r}; expected one of {', '.join(_makers)}"
-            + suggest(numbers, _makers)
+            f"unknown number type {numbers!r}; expected one of {', '.join(_makers)}" + suggest(numbers, _makers)
         )
     return _made(numbers)
 

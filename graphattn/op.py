@@ -45,9 +45,7 @@ class Kernel:
 
     __slots__ = ("bound", "function", "outputs", "ranks")
 
-    def __init__(
-        self, function: Callable[..., Any], *ranks: int, outputs: int = 1, **bound: Any
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], *ranks: int, outputs: int = 1, **bound: Any) -> None:
         self.function = function
         self.ranks = ranks
         self.outputs = outputs
@@ -145,9 +143,7 @@ class Op:
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
         """Every attribute with its default (None where it is required)."""
-        return MappingProxyType(
-            {p.name: p.default for p in self.parameters.values() if not p.operand}
-        )
+        return MappingProxyType({p.name: p.default for p in self.parameters.values() if not p.operand})
 
     @cached_property
     def doc(self) -> str:

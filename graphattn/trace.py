@@ -221,15 +221,72 @@ class Trace:
             dag.nodes[step.name].update(step=step, value=step.value, outputs=step.outputs)
         return dag
 
+    @classmethod
+    def restore(
+        cls,
+        graph: Graph,
+        values: Mapping[str, Any],
+        labels: Mapping[str, Sequence[str]] | None = None,
+        patched: Iterable[str] = (),
+        numbers: str | Numbers = FLOAT,
+    ) -> Trace:
+        """A trace from tensors that were recorded before (for readers of dumps).
+
+        `values` are checked against the graph; nodes without any value count as not evaluated.
+        """
+        numbers = of(numbers)
+        plan = plan_of(graph, numbers)
+        trace = cls(plan, labels, (_place(plan, name) for name in patched))
+        trace._values = [None] * plan.size
+        for name, value in values.items():
+            ref = graph.resolve(name)
+            read = nested.read(value, graph.spec(ref), name, numbers, allow_nonfinite=True)
+            trace._values[plan.places[ref]] = read
+        trace._done = [
+            step for step in plan.steps if any(trace._values[place] is not None for place in step.places)
+        ]
+        return trace
+
+    def __eq__(self, other: object) -> bool:
+        """Same graph, labels, patches and recorded values, bit for bit (NaN equals NaN)."""
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return (
+            self.graph == other.graph
+            and (self.labels, self._patched) == (other.labels, other._patched)
+            and [step.node.name for step in self._done] == [step.node.name for step in other._done]
+            and repr(self._values) == repr(other._values)
+        )
+
+    __hash__ = object.__hash__
+
+    @property
+    def patched(self) -> list[str]:
+        """The tensors that a patch replaced, in order of evaluation."""
+        return [
+            name
+            for step in self.steps
+            for name, place in zip(step.names, step._plan_step.places, strict=True)
+            if place in self._patched
+        ]
+
     # ------------------------------------------------------------ what follows from the values
 
     def _settle(self) -> None:
         """Find the masks and warnings of the steps since the last call."""
         for plan_step in self._done[self._settled :]:
+            if not self._known(plan_step):
+                self._warnings[plan_step.start] = []
+                continue
             if not self._patched.intersection(plan_step.places):
                 _carry_masks(plan_step, self._masks, self._values)
             self._warnings[plan_step.start] = _warn(plan_step, self._masks, self._values)
         self._settled = len(self._done)
+
+    def _known(self, plan_step: PlanStep) -> bool:
+        """Whether all that went in and came out is recorded."""
+        places = (*plan_step.operands, *plan_step.places)
+        return all(place is None or self._values[place] is not None for place in places)
 
     @cached_property
     def _seconds(self) -> dict[int, float]:
@@ -264,9 +321,7 @@ def _carry_masks(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> No
         return
     incoming = [None if place is None else masks[place] for place in plan_step.operands]
     operands = [None if place is None else values[place] for place in plan_step.operands]
-    found = node.op.masked(
-        plan_step.function, incoming, operands, *plan_step.specs, **node.attributes
-    )
+    found = node.op.masked(plan_step.function, incoming, operands, *plan_step.specs, **node.attributes)
     if found is not None:
         masks[places.start : places.stop] = found if len(places) > 1 else [found]
 
@@ -436,9 +491,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _walk(
-    trace: Trace, program: Sequence[tuple[Any, ...]], keep: Iterable[str] | None
-) -> Iterator[Step]:
+def _walk(trace: Trace, program: Sequence[tuple[Any, ...]], keep: Iterable[str] | None) -> Iterator[Step]:
     """Evaluate step by step; with `keep`, forget a tensor that does not match after its last use."""
     plan = trace._plan
     trace._done = done = []

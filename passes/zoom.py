@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..errors import GraphError
-from ..graph import Graph, Node, Ref, Scope, Tensor
-from ..interpreter import padded
-from ..op import LEVELS, check_level
-from .rebuild import Rebuild
+from graphattn.errors import GraphError
+from graphattn.graph import Graph, Node, Ref, Scope, Tensor
+from graphattn.interpreter import padded
+from graphattn.op import LEVELS, check_level
+from graphattn.passes.rebuild import Rebuild
 
 
 def zoom(graph: Graph, level: str = "primitive") -> Graph:
@@ -141,7 +141,11 @@ def _stand_in(apart: Graph, graph: Graph, ref: Ref | None) -> None:
         chain.append(node)
         ref = node.operands[0] if node.operands else None
     for node in reversed(chain):
-        known = node.operands[:1] if node.operands and node.operands[0] and node.operands[0].node in apart.nodes else ()
+        known = (
+            node.operands[:1]
+            if node.operands and node.operands[0] and node.operands[0].node in apart.nodes
+            else ()
+        )
         apart.adopt(node, known)
 
 

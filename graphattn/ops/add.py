@@ -6,6 +6,4 @@ a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where th
 from ..elementwise import binary
 from ..op import register
 
-register(
-    binary("add", "⊕", "y = a + b", lambda numbers: numbers.add, family="add", title="add")
-)
+register(binary("add", "⊕", "y = a + b", lambda numbers: numbers.add, family="add", title="add"))

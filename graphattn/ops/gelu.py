@@ -50,7 +50,9 @@ def expand(g, x, *, approximate):
     else:
         cube = g.multiply(g.multiply(x, x, name="square"), x, name="cube")
         bent = g.add(x, g.multiply(g.constant("0.044715", name="bend"), cube, name="bending"), name="bent")
-        factor = g.sqrt(g.divide(g.constant(2, name="two"), g.constant(PI, name="pi"), name="ratio"), name="factor")
+        factor = g.sqrt(
+            g.divide(g.constant(2, name="two"), g.constant(PI, name="pi"), name="ratio"), name="factor"
+        )
         curve = g.tanh(g.multiply(factor, bent, name="slope"), name="tanh")
     return g.multiply(halved, g.add(one, curve, name="gate"), name="product")
 

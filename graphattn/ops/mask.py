@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .. import nested
 from ..axes import Spec, broadcast, need_kind
-from ..cells import Apply, Cell, Literal, add, where
+from ..cells import Apply, Literal, add, where
 from ..elementwise import cell_of
 from ..errors import Rejected
 from ..numbers import Numbers
@@ -21,9 +21,7 @@ HIDDEN = float("-inf")
 def shape(x: Spec, mask: Spec) -> Spec:
     need_kind("float", x=x)
     if mask.kind == "int":
-        raise Rejected(
-            "an integer mask could mean either; expected bool (True = may attend) or float (added)"
-        )
+        raise Rejected("an integer mask could mean either; expected bool (True = may attend) or float (added)")
     return Spec(*broadcast(x, mask))
 
 

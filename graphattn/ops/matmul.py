@@ -22,9 +22,7 @@ def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
     if a.shape[-1] != b.shape[-2]:
         hint = "; b.T would fit" if a.shape[-1] == b.shape[-1] else ""
         hint = hint or ("; a.T would fit" if a.shape[-2] == b.shape[-2] else "")
-        raise Rejected(
-            f"a has {a.shape[-1]} columns and b has {b.shape[-2]} rows; expected as many{hint}"
-        )
+        raise Rejected(f"a has {a.shape[-1]} columns and b has {b.shape[-2]} rows; expected as many{hint}")
     unify(a.axes[-1], b.axes[-2])
     lead, axes = broadcast(Spec(a.shape[:-2], a.axes[:-2]), Spec(b.shape[:-2], b.axes[:-2]))
     return Spec((*lead, a.shape[-2], b.shape[-1]), (*axes, a.axes[-2], b.axes[-1]))
@@ -59,9 +57,7 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
     if not a.shape[-1]:
         return Kernel(matmul_empty, 2, 2, columns=b.shape[-1], zero=numbers.lift(0))
     if absorb_zeros:
-        return Kernel(
-            matmul_absorbing, 2, 2, dot=numbers.dot, isfinite=numbers.isfinite, zero=numbers.lift(0)
-        )
+        return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, isfinite=numbers.isfinite, zero=numbers.lift(0))
     if b.value is not None and b.rank == 2:
         return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
     return Kernel(matmul, 2, 2, dot=numbers.dot)
@@ -72,9 +68,7 @@ def explain(index, a: Spec, b: Spec, *, absorb_zeros):
     at_a = cell_of(0, Spec(a.shape[:-2]), lead).index
     at_b = cell_of(1, Spec(b.shape[:-2]), lead).index
     times = absorb if absorb_zeros else multiply
-    return total(
-        times(Cell(0, (*at_a, i, k)), Cell(1, (*at_b, k, j))) for k in range(a.shape[-1])
-    )
+    return total(times(Cell(0, (*at_a, i, k)), Cell(1, (*at_b, k, j))) for k in range(a.shape[-1]))
 
 
 register(

@@ -22,6 +22,4 @@ def function(numbers: Numbers):
     return partial(relu, zero=numbers.lift(0), less=numbers.less)
 
 
-register(
-    unary("relu", "⌐", "y = max(x, 0)", function, explain=explain, range=(0.0, math.inf))
-)
+register(unary("relu", "⌐", "y = max(x, 0)", function, explain=explain, range=(0.0, math.inf)))

@@ -97,7 +97,9 @@ register(
         masked=masks.first,
         warn=warn,
         range=(0.0, 1.0),
-        note=lambda x, *, axis, empty: "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}",
+        note=lambda x, *, axis, empty: (
+            "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
+        ),
         samples=(
             Sample((matrix,)),
             Sample((matrix,), {"axis": 0}),
