@@ -1,0 +1,83 @@
+"""Files are written whole or not at all.
+
+The data goes into a temporary file in the same folder, which then takes the place of the old file
+(`os.replace`): a reader never meets half a file, and a failed write leaves the old one as it was.
+A link is followed, so that the file it points to is replaced and not the link. What is no plain
+file (a pipe, /dev/stdout) is written to directly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from graphattn.errors import GraphError
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write text as UTF-8, its line ends as they are; the path.
+
+    Raises a `GraphError` where the folder does not exist or may not be written to.
+    """
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise GraphError(
+            f"{os.fspath(path)!r} was not written: its text holds {text[error.start]!r},"
+            " which is half of a character; expected whole ones"
+        ) from None
+    return write_bytes(path, data)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
+    """Write bytes; the path. Raises as `write_text`."""
+    name = _checked(path)
+    temporary = None
+    try:
+        target = Path(os.path.realpath(name))
+        if target.is_dir():
+            raise GraphError(f"{name!r} is a folder; expected a file name to write to")
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return Path(name)
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException as error:
+        _discard(temporary)
+        if isinstance(error, GraphError) or not isinstance(error, (OSError, ValueError)):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise GraphError(f"{name!r} was not written: {reason}; expected a folder to write in") from None
+    return Path(name)
+
+
+def _checked(path: Any) -> str:
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise GraphError(f"path is {name!r}; expected a file name")
+    return name
+
+
+def _mode(target: Path) -> int:
+    """The rights of the file that is replaced, or those that a new file would have got."""
+    try:
+        return target.stat().st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _discard(temporary: str | None) -> None:
+    if temporary is not None:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
