@@ -3,7 +3,7 @@
 The data goes into a temporary file in the same folder, which then takes the place of the old file
 (`os.replace`): a reader never meets half a file, and a failed write leaves the old one as it was.
 A link is followed, so that the file it points to is replaced and not the link. What is no plain
-file (a pipe, /dev/stdout) is written to directly.
+file (a pipe, a device) is written to directly.
 """
 
 from __future__ import annotations
