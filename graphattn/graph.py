@@ -355,6 +355,17 @@ class Graph(Builders):
         """Declare a trained tensor: fed like an input, drawn inside the op that uses it."""
         return self.apply("parameter", name=name, title=title, shape=shape, axes=axes)
 
+    def constant(
+        self,
+        value: Any,
+        name: str | None = None,
+        axes: Sequence[str | None] | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """A tensor that is part of the graph: a number, decimal text, or nested lists of numbers,
+        bools or integers."""
+        return self.apply("constant", value, name=name, title=title, axes=axes)
+
     def output(self, **tensors: Tensor) -> None:
         """Name results: `g.output(out=y, weights=w)`. A name is an alias, not a node."""
         for name, tensor in tensors.items():
@@ -514,7 +525,7 @@ class Graph(Builders):
 
     def _operand(self, value: Any, what: str) -> Tensor:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.apply("constant", value)
+            return self.constant(value)
         if not isinstance(value, Tensor):
             hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
             raise GraphError(

@@ -33,6 +33,12 @@ class Rebuild:
         for port in range(len(node.ports)):
             self._went[Ref(node.name, port)] = Ref(node.name, port)
 
+    def replace(self, node: Node, new: Node) -> None:
+        """Put another node in the place of an old one, with as many outputs."""
+        self.graph.adopt(new)
+        for port in range(len(node.ports)):
+            self._went[Ref(node.name, port)] = Ref(new.name, port)
+
     def become(self, node: Node, refs: tuple[Ref, ...]) -> None:
         """Let other outputs stand for those of an old node; its tensor names become aliases."""
         for port, ref in enumerate(refs):

@@ -24,7 +24,7 @@ def shape(x: Spec, w: Spec, b: Spec | None = None) -> Spec:
     if b is not None and b.shape != w.shape[:1]:
         raise Rejected(f"b is {describe(b)}; expected one row of {w.shape[0]}")
     unify(x.axes[-1], w.axes[1])
-    return Spec((*x.shape[:-1], w.shape[0]), (*x.axes[:-1], w.axes[0] or x.axes[-1]))
+    return Spec((*x.shape[:-1], w.shape[0]), (*x.axes[:-1], w.axes[0]))
 
 
 def linear(row, w, b, dot):

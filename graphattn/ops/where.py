@@ -17,7 +17,7 @@ from ..op import Kernel, Op, Reject, Sample, register
 def shape(condition: Spec, a: Spec, b: Spec) -> Spec:
     need_kind("bool", condition=condition)
     need_kind("float", a=a, b=b)
-    return Spec(*broadcast(condition, a, b))
+    return Spec(*broadcast(a, b, condition))
 
 
 def where(condition, a, b):

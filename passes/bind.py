@@ -1,0 +1,39 @@
+"""bind: the graph with some of what it must be fed made part of it.
+
+A bound input or parameter becomes a constant of the same name, so that a run is fed only the
+rest, an export carries its weights, and what can be prepared from a constant is prepared once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from graphattn import nested
+from graphattn.errors import GraphError, suggest
+from graphattn.graph import Graph
+from graphattn.passes.rebuild import Rebuild
+
+
+def bind(graph: Graph, values: Mapping[str, Any]) -> Graph:
+    """Replace inputs by constants: `values` are nested lists by input name, as for a run.
+
+    Raises a `GraphError` for a name that is not an input, or a value that is not as declared.
+    """
+    for name in values:
+        if name not in graph.inputs:
+            raise GraphError(f"bind: graph {graph.name!r} has no input {name!r}{suggest(name, graph.inputs)}")
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        if node.name not in values:
+            rebuild.keep(node)
+            continue
+        value = nested.read(values[node.name], node.outputs[0], node.name)
+        constant = Graph().constant(value, axes=node.outputs[0].axes).node
+        rebuild.replace(
+            node, replace(constant, name=node.name, title=node.title, scope=node.scope, outputs=node.outputs)
+        )
+    bound = rebuild.finish()
+    bound.notes = (*bound.notes, f"bind: {', '.join(values)} became constant")
+    return bound

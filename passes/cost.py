@@ -1,0 +1,105 @@
+"""cost: floating-point operations and bytes moved, per node and in total.
+
+flops: what the `cost` rule of each op states (a multiply-add counts 2, every other arithmetic
+operation or function 1, a comparison or a move 0). A composite without a rule costs what its
+expansion costs. bytes: every operand read once and every output written once, 8 bytes a number
+and 1 a bool; what is fed or known before a run is neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphattn.axes import Spec, describe
+from graphattn.graph import Graph, Node
+from graphattn.interpreter import padded
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCost:
+    """The cost of one node: flops, bytes read and written, cells in its outputs."""
+
+    name: str
+    op: str
+    shape: str
+    flops: int
+    bytes: int
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The costs of all nodes that a run evaluates, in order."""
+
+    nodes: tuple[NodeCost, ...]
+
+    @property
+    def flops(self) -> int:
+        return sum(node.flops for node in self.nodes)
+
+    @property
+    def bytes(self) -> int:
+        return sum(node.bytes for node in self.nodes)
+
+    def by_op(self) -> dict[str, tuple[int, int]]:
+        """Flops and bytes of each op, largest flops first."""
+        totals: dict[str, tuple[int, int]] = {}
+        for node in self.nodes:
+            flops, moved = totals.get(node.op, (0, 0))
+            totals[node.op] = flops + node.flops, moved + node.bytes
+        return dict(sorted(totals.items(), key=lambda item: -item[1][0]))
+
+    def __getitem__(self, name: str) -> NodeCost:
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[NodeCost]:
+        return iter(self.nodes)
+
+    def __str__(self) -> str:
+        """A table: one line a node, the total last."""
+        rows = [(n.name, n.op, n.shape, f"{n.flops:,}", f"{n.bytes:,}") for n in self.nodes]
+        rows = [("node", "op", "shape", "flops", "bytes"), *rows]
+        rows.append(("total", "", "", f"{self.flops:,}", f"{self.bytes:,}"))
+        widths = [max(len(row[column]) for row in rows) for column in range(5)]
+        lines = (
+            "  ".join(
+                text.rjust(width) if column > 2 else text.ljust(width)
+                for column, (text, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+        return "\n".join(lines) + "\n"
+
+
+def cost(graph: Graph) -> Cost:
+    """The cost of every node of the graph as it stands (`cost(graph.at("op"))` for its ops)."""
+    return Cost(tuple(_of_node(graph, node) for node in graph.nodes.values() if node.operands))
+
+
+def _of_node(graph: Graph, node: Node) -> NodeCost:
+    specs = graph.operand_specs(node.operands)
+    moved = sum(_bytes(spec) for spec in (*specs, *node.outputs) if spec is not None)
+    shape = ", ".join(describe(spec) for spec in node.outputs[:1])
+    shape += f" and {len(node.outputs) - 1} more" if len(node.outputs) > 1 else ""
+    cells = sum(spec.size for spec in node.outputs)
+    return NodeCost(node.name, node.op.name, shape, _flops(node, specs), moved, cells)
+
+
+def _flops(node: Node, specs: list[Spec | None]) -> int:
+    if node.op.cost is not None:
+        return node.op.cost(*padded(node.op, specs), **node.attributes)
+    alone = Graph(node.op.name)
+    operands = [
+        None if spec is None else alone.input(f"operand{slot}", spec.shape, spec.axes, spec.kind)
+        for slot, spec in enumerate(specs)
+    ]
+    alone.apply(node.op, *operands, **node.attributes)
+    return cost(alone.at("op")).flops
+
+
+def _bytes(spec: Spec) -> int:
+    return spec.size * (1 if spec.kind == "bool" else 8)

@@ -1,0 +1,30 @@
+"""dead_code: the graph without the nodes that no output needs.
+
+What must be fed stays, used or not, so that the graph is called as before. A graph without
+declared outputs is returned as it is: every node may be what its author wanted.
+"""
+
+from __future__ import annotations
+
+from graphattn.graph import Graph
+from graphattn.interpreter import ancestors
+from graphattn.passes.rebuild import Rebuild
+
+
+def dead_code(graph: Graph) -> Graph:
+    """Remove what no output needs; `notes` names what was removed."""
+    if not graph.outputs:
+        return graph
+    needed = ancestors(graph, list(graph.outputs))
+    dead = [node.name for node in graph.nodes.values() if node.name not in needed and not node.op.fed]
+    if not dead:
+        return graph
+    gone = set(dead)
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        if node.name not in gone:
+            rebuild.keep(node)
+    pruned = rebuild.finish()
+    shown = ", ".join(dead[:5]) + (f" and {len(dead) - 5} more" if len(dead) > 5 else "")
+    pruned.notes = (*pruned.notes, f"dead_code: removed {len(dead)} of {len(graph)} nodes: {shown}")
+    return pruned
