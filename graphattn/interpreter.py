@@ -22,7 +22,7 @@ from typing import Any
 from . import nested
 from .axes import Spec
 from .errors import GraphError, suggest
-from .graph import Graph, Node, Ref
+from .graph import Graph, Node, Ref, Tensor
 from .numbers import FLOAT, Numbers
 from .op import Op
 
@@ -155,7 +155,7 @@ def function_of(
     come as a tuple.
     """
     if op.kernel is None or (numbers is not FLOAT and op.expand is not None):
-        return _expansion(op, specs, attributes, numbers)
+        return Composite(op, specs, attributes, numbers)
     full = padded(op, specs)
     kernel = op.kernel(numbers, *full, **attributes)
     function = partial(kernel.function, **kernel.bound) if kernel.bound else kernel.function
@@ -169,34 +169,49 @@ def function_of(
     return lifted
 
 
-def _expansion(
-    op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], numbers: Numbers
-) -> Callable[..., Any]:
-    """A composite as a function: the plan of its expansion, with the operands as inputs."""
-    if op.expand is None:
-        raise GraphError(f"op {op.name!r} has neither a kernel nor an expansion; expected one of them")
+def standalone(
+    op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]
+) -> tuple[Graph, list[Tensor | None], tuple[Tensor, ...]]:
+    """A graph of one node, with an input for each operand: the graph, its inputs, the results."""
     graph = Graph(op.name)
     operands = [
         None if spec is None else graph.input(f"operand{slot}", spec.shape, spec.axes, spec.kind)
         for slot, spec in enumerate(specs)
     ]
     results = graph.apply(op, *operands, **attributes, name="composite")
-    plan = plan_of(graph.at("op" if numbers is FLOAT else "primitive"), numbers)
-    results = results if isinstance(results, tuple) else (results,)
-    wanted = [plan.places[plan.graph.resolve(result.name)] for result in results]
-    places = [None if t is None else plan.places[Ref(t.name)] for t in operands]
+    return graph, operands, results if isinstance(results, tuple) else (results,)
 
-    def evaluate(*given: Any) -> Any:
-        values = plan.constants.copy()
-        for place, value in zip(places, given):
+
+class Composite:
+    """A composite as a function: the plan of its expansion, with the operands as inputs."""
+
+    def __init__(
+        self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], numbers: Numbers
+    ) -> None:
+        if op.expand is None:
+            raise GraphError(f"op {op.name!r} has neither a kernel nor an expansion; expected one of them")
+        graph, operands, results = standalone(op, specs, attributes)
+        self.plan = plan_of(graph.at("op" if numbers is FLOAT else "primitive"), numbers)
+        resolve = self.plan.graph.resolve
+        self.results = tuple(self.plan.places[resolve(result.name)] for result in results)
+        """Where the results stand among the values of the plan."""
+        self.operands = tuple(None if t is None else self.plan.places[Ref(t.name)] for t in operands)
+        """Where the operands stand there."""
+
+    def values(self, operands: Sequence[Any]) -> list[Any]:
+        """Every value of the expansion."""
+        values = self.plan.constants.copy()
+        for place, value in zip(self.operands, operands):
             if place is not None:
                 values[place] = value
-        for _ in plan.execute(values, plan.program):
+        for _ in self.plan.execute(values, self.plan.program):
             pass
-        outputs = tuple(values[place] for place in wanted)
-        return outputs if len(outputs) > 1 else outputs[0]
+        return values
 
-    return evaluate
+    def __call__(self, *operands: Any) -> Any:
+        values = self.values(operands)
+        outputs = tuple(values[place] for place in self.results)
+        return outputs if len(outputs) > 1 else outputs[0]
 
 
 def plan_of(graph: Graph, numbers: Numbers = FLOAT, targets: Sequence[str] | None = None) -> Plan:

@@ -26,7 +26,7 @@ from . import nested
 from .axes import Spec
 from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref
-from .interpreter import Plan, PlanStep, plan_of, read_feeds
+from .interpreter import Composite, Plan, PlanStep, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
 from .op import Op
 
@@ -317,13 +317,29 @@ def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
 def _carry_masks(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> None:
     """Enter which cells of the step's outputs are hidden, by the rule of its op."""
     node, places = plan_step.node, plan_step.places
-    if node.op.masked is None:
-        return
     incoming = [None if place is None else masks[place] for place in plan_step.operands]
     operands = [None if place is None else values[place] for place in plan_step.operands]
+    if isinstance(plan_step.function, Composite):
+        inside = _inside(plan_step.function, operands, incoming)
+        masks[places.start : places.stop] = [inside._masks[place] for place in plan_step.function.results]
+        return
+    if node.op.masked is None:
+        return
     found = node.op.masked(plan_step.function, incoming, operands, *plan_step.specs, **node.attributes)
     if found is not None:
         masks[places.start : places.stop] = found if len(places) > 1 else [found]
+
+
+def _inside(composite: Composite, operands: list[Any], masks: list[Any]) -> Trace:
+    """The trace of a composite's expansion, with the masks that its operands come with."""
+    trace = Trace(composite.plan)
+    trace._values = composite.values(operands)
+    for place, mask in zip(composite.operands, masks, strict=False):
+        if place is not None:
+            trace._masks[place] = mask
+    trace._done = composite.plan.steps
+    trace._settle()
+    return trace
 
 
 def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> list[str]:
@@ -343,6 +359,10 @@ def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> list[str]
                 index, cell = found[0]
                 count = f"{len(found)} cells are" if len(found) > 1 else "1 cell is"
                 warnings.append(f"{count} not finite, though the operands are: {cell} at {list(index)}")
+    if isinstance(plan_step.function, Composite):
+        incoming = [None if place is None else masks[place] for place in plan_step.operands]
+        inside = _inside(plan_step.function, operands, incoming).warnings
+        warnings += [warning.removeprefix("composite.") for warning in inside]
     if node.op.warn is not None:
         warnings += node.op.warn(operands, values[plan_step.start], *plan_step.specs, **node.attributes)
     return warnings

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from graphattn.axes import Spec, describe
 from graphattn.graph import Graph, Node
-from graphattn.interpreter import padded
+from graphattn.interpreter import padded, standalone
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,7 @@ def _of_node(graph: Graph, node: Node) -> NodeCost:
 def _flops(node: Node, specs: list[Spec | None]) -> int:
     if node.op.cost is not None:
         return node.op.cost(*padded(node.op, specs), **node.attributes)
-    alone = Graph(node.op.name)
-    operands = [
-        None if spec is None else alone.input(f"operand{slot}", spec.shape, spec.axes, spec.kind)
-        for slot, spec in enumerate(specs)
-    ]
-    alone.apply(node.op, *operands, **node.attributes)
+    alone, _, _ = standalone(node.op, specs, node.attributes)
     return cost(alone.at("op")).flops
 
 
