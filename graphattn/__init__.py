@@ -33,7 +33,7 @@ _HOME = {
     "steps": "trace",
 }
 
-__all__ = [*_HOME, "__version__"]
+__all__ = ["Graph", "GraphError", "Step", "Tensor", "Trace", "__version__", "run", "steps"]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,10 +20,10 @@ from .numbers import FLOAT, Numbers
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of an operand: its slot, and its index there."""
+    """A cell of an operand: its slot, and its index there (which another cell may hold)."""
 
     slot: int
-    index: tuple[int, ...]
+    index: tuple[int | Cell, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from . import nested
 from .axes import Spec
@@ -25,6 +25,8 @@ from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref, Tensor
 from .numbers import FLOAT, Numbers
 from .op import Op
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +139,14 @@ def _instruction(
             else itemgetter(*operands)
         )
         return function, None, None, fetch, start, count
-    return function, operands[0], operands[1] if len(operands) == 2 else None, None, start, count
+    first, second = operands if len(operands) == 2 else (*operands, None)
+    return function, first, second, None, start, count
 
 
-def padded(op: Op, specs: Sequence[Spec | None]) -> tuple[Spec | None, ...]:
+def padded(op: Op, operands: Sequence[T | None]) -> tuple[T | None, ...]:
     """The operands with None for those left out at the end of the signature."""
-    missing = 0 if any(p.variadic for p in op.operands) else len(op.operands) - len(specs)
-    return (*specs, *[None] * missing)
+    missing = 0 if any(p.variadic for p in op.operands) else len(op.operands) - len(operands)
+    return (*operands, *[None] * missing)
 
 
 def function_of(
@@ -210,7 +213,7 @@ class Composite:
 
     def __call__(self, *operands: Any) -> Any:
         values = self.values(operands)
-        outputs = tuple(values[place] for place in self.results)
+        outputs = [values[place] for place in self.results]
         return outputs if len(outputs) > 1 else outputs[0]
 
 

@@ -20,7 +20,7 @@ def united(run: Callable[..., Any], masks: Sequence[Any], values: Sequence[Any],
     hidden = [(mask, spec.shape) for mask, spec in zip(masks, specs, strict=True) if mask is not None]
     if not hidden:
         return None
-    shape, _ = broadcast(*specs)
+    shape = broadcast(*specs)[0]
     either = nested.lift(lambda *cells: any(cells), [0] * (len(hidden) + 1), [s for _, s in hidden] + [shape])
     return either(*(mask for mask, _ in hidden), nested.full(shape, False))
 

@@ -58,13 +58,14 @@ class Numbers:
 
 # ---------------------------------------------------------------- float, by IEEE 754
 
-if hasattr(math, "sumprod"):  # Python 3.12: correctly rounded, and twice as fast
-    dot = math.sumprod
-else:
 
-    def dot(p: Sequence[float], q: Sequence[float]) -> float:
-        """Σ pₖ qₖ, from left to right."""
-        return sum(map(mul, p, q), 0.0)
+def dot(p: Sequence[float], q: Sequence[float]) -> float:
+    """Σ pₖ qₖ, from left to right."""
+    return sum(map(mul, p, q), 0.0)
+
+
+if hasattr(math, "sumprod"):  # Python 3.12: correctly rounded, and twice as fast
+    dot = math.sumprod  # pyright: ignore
 
 
 def total(values: Sequence[float]) -> float:
@@ -153,7 +154,9 @@ def _fraction() -> Numbers:
             raise GraphError(f"fraction numbers have no {a}/0; expected a divisor other than 0")
         return a / b
 
-    lacks = {name: _lacks("fraction", name) for name in ("exp", "log", "tanh", "erf", "sin", "cos")}
+    lacks: dict[str, Any] = {
+        name: _lacks("fraction", name) for name in ("exp", "log", "tanh", "erf", "sin", "cos")
+    }
     return Numbers(
         name="fraction", lift=lift, dot=lambda p, q: sum(map(mul, p, q), Fraction(0)),
         total=lambda values: sum(values, Fraction(0)), maximum=max, less=operator.lt,
@@ -166,7 +169,7 @@ def _mpmath(digits: int = 50) -> Numbers:
         import mpmath
     except ImportError:
         raise GraphError("mpmath numbers need the extra 'mpmath': pip install 'graphattn[mpmath]'") from None
-    context = mpmath.MPContext()
+    context: Any = mpmath.MPContext()
     context.dps = digits
 
     def peak(values: Sequence[Any]) -> Any:

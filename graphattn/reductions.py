@@ -32,11 +32,16 @@ def along_axis(function: Callable[[Any], Any], x: Spec, axis: int, **bound: Any)
     return Kernel(nested.along(row, inside), inside + 1)
 
 
-def line(index: tuple[int, ...], x: Spec, axis: int, slot: int = 0) -> Iterator[Cell]:
-    """The cells of the operand that share the index except along `axis`."""
+def along_line(index: tuple[int, ...], x: Spec, axis: int) -> Iterator[tuple[int, ...]]:
+    """The indices that agree with `index` except along `axis`."""
     place = position(axis, x.rank)
     for k in range(x.shape[place]):
-        yield Cell(slot, (*index[:place], k, *index[place + 1 :]))
+        yield (*index[:place], k, *index[place + 1 :])
+
+
+def line(index: tuple[int, ...], x: Spec, axis: int) -> Iterator[Cell]:
+    """The cells of the operand that share the index except along `axis`."""
+    return (Cell(0, place) for place in along_line(index, x, axis))
 
 
 def reduction(

@@ -44,7 +44,8 @@ def expand(graph: Graph, node: Node, operands: tuple[Ref | None, ...]) -> tuple[
     assert node.op.expand is not None
     before = len(graph)
     scope = Scope(node.name, node.op, operands, node.attributes, (), node.ports, node.title, node.scope)
-    given = [None if ref is None else Tensor(graph, ref) for ref in padded(node.op, operands)]
+    refs = padded(node.op, operands)
+    given = [None if ref is None else Tensor(graph, ref) for ref in refs]
     with graph.within(scope):
         built = node.op.expand(graph, *given, **node.attributes)
     if len(graph) == before:

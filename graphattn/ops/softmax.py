@@ -16,7 +16,7 @@ from ..cells import Apply, Cell, Literal, divide, exp, maximum, subtract, total,
 from ..errors import Rejected, suggest
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
-from ..reductions import along_axis, folded, line
+from ..reductions import along_axis, along_line, folded, line
 
 EMPTY = ("zero", "nan")
 
@@ -45,12 +45,12 @@ def kernel(numbers: Numbers, x: Spec, *, axis, empty) -> Kernel:
 
 def expand(g, x, *, axis, empty):
     peak = g.maximum(x, axis=axis, name="peak")
-    if empty == "zero":
-        some = g.visible(peak, name="some_visible")
+    some = g.visible(peak, name="some_visible") if empty == "zero" else None
+    if some is not None:
         peak = g.where(some, peak, g.constant(0, name="zero"), name="safe_peak")
     raised = g.exp(g.subtract(x, peak, name="shifted"), name="raised")
     total = g.total(raised, axis=axis, name="total")
-    if empty == "zero":
+    if some is not None:
         total = g.where(some, total, g.constant(1, name="one"), name="safe_total")
     return g.divide(raised, total, name="quotient")
 
@@ -69,7 +69,7 @@ def warn(values, y, x: Spec, *, axis, empty) -> list[str]:
         index
         for index in nested.indices(folded(x, axis=axis).shape)
         if x.shape[position(axis, x.rank)]
-        and all(nested.at(values[0], cell.index) == -math.inf for cell in line(index, x, axis))
+        and all(nested.at(values[0], place) == -math.inf for place in along_line(index, x, axis))
     ]
     if not empty_rows:
         return []
