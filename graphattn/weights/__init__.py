@@ -1,0 +1,1 @@
+"""Trained weights: read from files, and built into graphs."""

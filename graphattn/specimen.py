@@ -1,0 +1,31 @@
+"""What is put under the microscope: a graph, what it is fed, and the labels of its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .trace import Trace
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A graph that is ready to run.
+
+    feeds: nested lists by input name. labels: texts by axis name (`{"token": ["the", "cat"]}`).
+    recorded: tensors that someone else computed, by the name they have in the graph.
+    """
+
+    graph: Graph
+    feeds: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, **options: Any) -> Trace:
+        """Evaluate it; options as for `graphattn.run`."""
+        from .trace import run
+
+        return run(self.graph, self.feeds, **{"labels": self.labels, **options})
