@@ -23,6 +23,7 @@ they are the symbolic `Tensor`s of a graph.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -147,8 +148,9 @@ class Op:
 
     @cached_property
     def doc(self) -> str:
-        """The docstring of its file."""
-        return inspect.getdoc(inspect.getmodule(self.shape)) or ""
+        """The docstring of its file (of its shape rule's, for an op that is registered elsewhere)."""
+        file = sys.modules.get(f"{__package__}.ops.{self.name}") or inspect.getmodule(self.shape)
+        return inspect.getdoc(file) or ""
 
     def operand_name(self, slot: int) -> str:
         """What the operand in a slot is called."""
