@@ -456,7 +456,8 @@ def _begin(
     plan = plan_of(graph, numbers, None if targets is None else _names(targets, "targets"))
     patches = {_place(plan, name): (name, new) for name, new in (patch or {}).items()}
     trace = Trace(plan, labels, patches)
-    read_feeds(plan, {} if feeds is None else feeds, trace._values, patches, allow_nonfinite)
+    given = {place for place, (_, new) in patches.items() if not callable(new)}  # need no feed
+    read_feeds(plan, {} if feeds is None else feeds, trace._values, given, allow_nonfinite)
     if not patches:
         return trace, plan.program
     replaced = {place: _replacement(plan, place, *patches[place]) for place in patches}
