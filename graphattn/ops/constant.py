@@ -10,13 +10,16 @@ from __future__ import annotations
 from .. import nested
 from ..axes import Spec
 from ..cells import Literal
-from ..errors import Rejected
+from ..errors import GraphError, Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
 
 def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
-    sizes = nested.shape_of(value, "value")
+    try:
+        sizes = nested.shape_of(value, "value")
+    except GraphError as error:
+        raise Rejected(str(error)) from None
     kinds = {type(cell) for cell in nested.flat(value)}
     if kinds - {bool, int, float, str} or (bool in kinds and len(kinds) > 1):
         raise Rejected("value mixes kinds; expected numbers alone, or bools alone")

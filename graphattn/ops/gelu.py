@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from .. import masks
 from ..axes import Spec
 from ..cells import Cell, Literal, add, divide, erf, multiply, tanh
 from ..cells import sqrt as root
@@ -81,6 +82,7 @@ register(
         expand=expand,
         explain=explain,
         cost=lambda x, *, approximate: x.size * (5 if approximate == "none" else 9),
+        masked=masks.united,
         note=lambda x, *, approximate: "" if approximate == "none" else approximate,
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from .. import masks
 from ..axes import Spec, describe, need_kind, need_rank, unify
 from ..cells import Cell, Literal, add, divide, multiply, sqrt, subtract, total
 from ..errors import Rejected
@@ -76,7 +77,7 @@ def explain(index, x: Spec, gamma, beta, *, eps):
     count = Literal(x.shape[-1])
     mean = divide(total(row), count)
     squares = (multiply(subtract(cell, mean), subtract(cell, mean)) for cell in row)
-    root = sqrt(add(divide(total(squares), count), Literal(eps, "eps")))
+    root = sqrt(add(divide(total(squares), count), Literal(str(eps), "eps")))
     y = divide(subtract(Cell(0, index), mean), root)
     if gamma is not None:
         y = multiply(y, Cell(1, (j,)))
@@ -109,6 +110,7 @@ register(
         expand=expand,
         explain=explain,
         cost=cost,
+        masked=masks.first,
         note=note,
         samples=(
             Sample((matrix,)),

@@ -52,6 +52,7 @@ register(
         samples=(
             Sample((condition, matrix, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])),
             Sample((condition, matrix, float("-inf"))),
+            Sample(([[[True]], [[False]]], [[1.0, 2.0]], [3.0, 4.0])),
             Sample((condition, [0.5, 1.0, 1.5], [[1.0], [2.0]])),
         ),
         rejects=(
