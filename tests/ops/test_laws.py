@@ -1,0 +1,53 @@
+"""Every registered op obeys every law."""
+
+import importlib
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+from op_laws import LAWS
+
+import graphattn.op
+import graphattn.ops
+from graphattn import nested
+from graphattn.op import OPS
+
+FILES = sorted(p.stem for p in Path(graphattn.ops.__file__).parent.glob("*.py") if p.stem != "__init__")
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
+def test_law(op, law):
+    assert list(law(op)) == []
+
+
+def test_every_file_is_an_op_and_every_op_a_file():
+    assert sorted(OPS) == FILES
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_registers_its_op_and_no_other(name, monkeypatch):
+    registered = {}
+    monkeypatch.setattr(graphattn.op, "OPS", registered)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it is imported already, and run once more
+        runpy.run_module(f"graphattn.ops.{name}")
+    assert list(registered) == [name]
+
+
+def test_the_doc_of_an_op_is_that_of_its_file():
+    for op in OPS.values():
+        file = importlib.import_module(f"graphattn.ops.{op.name}")
+        assert op.doc.split() == (file.__doc__ or "").split()
+
+
+def test_every_op_has_samples_of_more_than_one_rank_or_says_why_not():
+    """Batches are not an afterthought: an op on matrices is tried on a stack of them as well."""
+    narrow = {
+        op.name
+        for op in OPS.values()
+        if op.operands and len({len(nested.shape_of(s.operands[0])) for s in op.samples if s.operands}) < 2
+    }
+    # a block and multi_head are made of parts that are tried so; a table is always a matrix
+    assert narrow <= {"block", "multi_head", "embedding"}
