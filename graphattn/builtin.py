@@ -1,0 +1,133 @@
+"""Graphs that come with graphattn, by name: `attention`, `multi-head`, `block`.
+
+    specimen(name, n=4, d=8, heads=None, causal=False, projections=None, seed=0) -> Specimen
+
+Feeds are drawn from `random.Random(seed)` and rounded to a few decimals, so that what a dump shows
+is exactly what was fed, and a reader can follow with a pocket calculator.
+
+>>> specimen("block", n=3, d=4).graph
+<graph 'block': 11 nodes, 7 fed>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isqrt, sqrt
+from random import Random
+from typing import Any
+
+from . import nested
+from .axes import Spec
+from .errors import GraphError, suggest
+from .graph import Graph, Tensor
+from .specimen import Specimen
+
+CELL_LIMIT = 2**22
+"""The most numbers that are drawn for one input."""
+
+
+def attention(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
+    """softmax(Q Kᵀ / √d) V of three inputs (n, d)."""
+    if heads != 1:
+        raise GraphError(f"the built-in graph 'attention' has 1 head, not {heads}; multi-head has more")
+    graph = Graph("attention", _title("attention: softmax(Q Kᵀ / √dₖ) V", causal))
+    if projections:
+        x = graph.input("X", (n, d), ("token", "feature"))
+        q, k, v = (graph.linear(x, _matrix(graph, p, d), name=p, title=p.upper()) for p in "qkv")
+    else:
+        q, k, v = (graph.input(p, (n, d), ("token", "feature")) for p in "QKV")
+    out, weights = graph.attention(q, k, v, causal=causal, name="head")
+    graph.output(out=out, weights=weights)
+    return graph
+
+
+def multi_head(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
+    """concat(attention per head) of X (n, d), projected, or of Q, K, V themselves."""
+    graph = Graph("multi_head", _title(f"multi-head attention, {_heads(heads)}", causal))
+    if projections:
+        x = graph.input("X", (n, d), ("token", "feature"))
+        operands, weights = (x, x, x), {f"w_{p}": _matrix(graph, p, d) for p in "qkvo"}
+    else:
+        operands, weights = tuple(graph.input(p, (n, d), ("token", "feature")) for p in "QKV"), {}
+    out = graph.multi_head(
+        *operands, **weights, heads=heads, causal=causal, name="attention", title="Multi-head attention"
+    )
+    graph.output(out=out)
+    return graph
+
+
+def block(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
+    """X + multi_head(LayerNorm(X)) of X (n, d)."""
+    graph = Graph("block", _title(f"pre-LN self-attention: X + multi_head(LN(X)), {_heads(heads)}", causal))
+    x = graph.input("X", (n, d), ("token", "feature"))
+    weights = {f"w_{p}": _matrix(graph, p, d) for p in "qkvo"} if projections else {}
+    graph.output(Y=graph.block(x, **weights, heads=heads, causal=causal, name="block"))
+    return graph
+
+
+def _title(text: str, causal: bool) -> str:
+    return f"{text}, causal" if causal else text
+
+
+def _heads(count: int) -> str:
+    return "1 head" if count == 1 else f"{count} heads"
+
+
+def _matrix(graph: Graph, part: str, d: int) -> Tensor:
+    return graph.parameter(f"w_{part}", (d, d), ("feature", "feature"), title=f"W_{part}")
+
+
+GRAPHS: Mapping[str, Callable[[int, int, int, bool, bool], Graph]] = {
+    "attention": attention,
+    "multi-head": multi_head,
+    "block": block,
+}
+
+
+def specimen(
+    name: str,
+    n: int = 4,
+    d: int = 8,
+    heads: int | None = None,
+    causal: bool = False,
+    projections: bool | None = None,
+    seed: int = 0,
+) -> Specimen:
+    """A built-in graph of n tokens and d features, with random feeds.
+
+    Unless given, attention has one head and takes Q, K, V as they are; the others have two heads,
+    and project X to Q, K, V. Raises a `GraphError` for an unknown name, or sizes that do not fit.
+    """
+    if name not in GRAPHS:
+        raise GraphError(
+            f"there is no built-in graph {name!r}; expected one of {', '.join(GRAPHS)}{suggest(name, GRAPHS)}"
+        )
+    if max(n, d) ** 2 > CELL_LIMIT:
+        raise GraphError(f"n = {n}, d = {d} is too large here; expected each to be at most {isqrt(CELL_LIMIT)}")
+    single = name == "attention"
+    heads = (1 if single else 2) if heads is None else heads
+    graph = GRAPHS[name](n, d, heads, causal, not single if projections is None else projections)
+    return Specimen(graph, random_feeds(graph, seed))
+
+
+def random_feeds(graph: Graph, seed: int = 0) -> dict[str, Any]:
+    """A value for every input and parameter of a graph, the same for the same seed.
+
+    Numbers are normal, in a matrix of weights divided by √ of its last size; integers are 0 or 1,
+    bools True in three of four.
+    """
+    random = Random(seed)
+    return {
+        name: nested.build(spec.shape, _cell(random, spec, graph.node(name).op.drawn == "inside"))
+        for name, spec in graph.inputs.items()
+    }
+
+
+def _cell(random: Random, spec: Spec, weights: bool) -> Callable[..., Any]:
+    if spec.kind == "bool":
+        return lambda *_: random.random() < 0.75
+    if spec.kind == "int":
+        return lambda *_: random.randrange(2)
+    divisor = sqrt(max(spec.shape[-1], 1)) if weights and spec.rank > 1 else 1.0
+    digits = 2 if divisor <= 4 else 4
+    return lambda *_: round(random.gauss(0.0, 1.0) / divisor, digits) + 0.0  # never -0.0
