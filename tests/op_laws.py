@@ -391,6 +391,8 @@ def purity(op: Op) -> Iterator[str]:
         first = run(c.graph, c.feeds, allow_nonfinite=True)
         if not same_bits(before, c.feeds):
             yield f"{c.what}: the feeds were modified"
+        if any(not same_bits(first[name], c.feeds[name]) for name in c.feeds):
+            yield f"{c.what}: an operand was modified"
         values = copy.deepcopy([first[name] for name in c.names])
         second = run(c.graph, c.feeds, allow_nonfinite=True)
         if not same_bits(values, [second[name] for name in c.names]):
@@ -434,7 +436,7 @@ def rest(op: Op) -> Iterator[str]:
         if op.note is not None and not isinstance(op.note(*c.specs, **c.node.attributes), str):
             yield f"{c.what}: the note is not text"
         trace = run(c.graph, c.feeds, allow_nonfinite=True)
-        for warning in trace.warnings:
+        for warning in (warning for step in trace.steps for warning in step.warnings):
             if not isinstance(warning, str) or not warning:
                 yield f"{c.what}: the warning {warning!r} is not a sentence"
         if op.range is not None:
