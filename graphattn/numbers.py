@@ -3,7 +3,8 @@
 The primitive level of a graph runs on any type that has a record here. `FLOAT` is Python's
 float under the rules of IEEE 754: where `math` would raise, these functions return the infinity
 or NaN that the standard names. `fraction` is exact and lacks the irrational functions; `mpmath`
-(an extra) has 50 digits and is the judge of our own rounding.
+(an extra) has 50 digits and is the judge of our own rounding; `float32`, `float16` and `bfloat16`
+round after every operation (`rounded.py`).
 
 The float functions are plain ones, since the Python export copies their source.
 
@@ -32,7 +33,8 @@ class Numbers:
 
     `lift` takes an int, a float (its exact value) or decimal text ("1e-05") into the type.
     `dot` and `total` and `maximum` take sequences, so that each result is one number with many
-    parents. A function that a type lacks raises a `GraphError` that names it.
+    parents. `text` gives digits that `lift` reads back to the same number. A function that a type
+    lacks raises a `GraphError` that names it.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Numbers:
     subtract: Callable[[Any, Any], Any] = operator.sub
     multiply: Callable[[Any, Any], Any] = operator.mul
     negate: Callable[[Any], Any] = operator.neg
+    text: Callable[[Any], str] = repr
 
 
 # ---------------------------------------------------------------- float, by IEEE 754
@@ -160,7 +163,7 @@ def _fraction() -> Numbers:
     return Numbers(
         name="fraction", lift=lift, dot=lambda p, q: sum(map(mul, p, q), Fraction(0)),
         total=lambda values: sum(values, Fraction(0)), maximum=max, less=operator.lt,
-        isfinite=lambda x: True, divide=quotient, sqrt=root, **lacks,
+        isfinite=lambda x: True, divide=quotient, sqrt=root, text=str, **lacks,
     )  # fmt: skip
 
 
@@ -190,14 +193,25 @@ def _mpmath(digits: int = 50) -> Numbers:
         name="mpmath", lift=context.mpf, dot=lambda p, q: context.fdot(zip(p, q, strict=True)),
         total=context.fsum, maximum=peak, less=operator.lt, isfinite=context.isfinite,
         divide=quotient, exp=context.exp, log=logarithm, sqrt=root, tanh=context.tanh,
-        erf=context.erf, sin=context.sin, cos=context.cos,
+        erf=context.erf, sin=context.sin, cos=context.cos, text=lambda x: repr(x)[5:-2],
     )  # fmt: skip
+
+
+def _short(name: str, accumulate: str = "float32") -> Numbers:
+    from .rounded import FORMATS, rounded
+
+    return rounded(FORMATS[name], FORMATS[accumulate])
 
 
 _makers: dict[str, Callable[[], Numbers]] = {
     "float": lambda: FLOAT,
     "fraction": _fraction,
     "mpmath": _mpmath,
+    "float32": lambda: _short("float32"),
+    "float16": lambda: _short("float16"),
+    "bfloat16": lambda: _short("bfloat16"),
+    "float16:float16": lambda: _short("float16", "float16"),
+    "bfloat16:bfloat16": lambda: _short("bfloat16", "bfloat16"),
 }
 
 
