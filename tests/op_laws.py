@@ -150,7 +150,7 @@ def record(op: Op) -> Iterator[str]:
         yield f"{op.name} does not explain its cells"
     if not op.samples and not op.fed:
         yield f"{op.name} has no samples"
-    if not op.rejects and op.operands and not all(p.variadic for p in op.operands) and op.family != "mask":
+    if not op.rejects and op.operands:
         yield f"{op.name} rejects nothing"
     if op.gradient is not None or op.mistakes != ():
         yield f"{op.name} has a gradient or mistakes, which nothing tests yet"

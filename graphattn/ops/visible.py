@@ -3,7 +3,7 @@
 x: any shape of floats; y: the same shape of bools. NaN counts as visible, so that it shows.
 """
 
-from ..axes import Spec
+from ..axes import Spec, need_kind
 from ..elementwise import unary, x_like
 from ..numbers import Numbers
 from ..op import Sample, register
@@ -18,6 +18,7 @@ def always(x):
 
 
 def shape(x: Spec) -> Spec:
+    need_kind("float", x=x)
     return x_like(x, "bool")
 
 
@@ -31,7 +32,7 @@ def function(numbers: Numbers):
 
 register(
     unary(
-        "visible", "?", "y = (x ≠ −∞)", function, family="mask", shape=shape, masked=None, rejects=(),
+        "visible", "?", "y = (x ≠ −∞)", function, family="mask", shape=shape, masked=None,
         samples=(Sample(([[0.5, float("-inf")], [float("-inf"), -2.0]],)), Sample(([1.0],))),
     )
 )  # fmt: skip
