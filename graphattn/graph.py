@@ -20,6 +20,7 @@ weights: token 2 × token 2
 from __future__ import annotations
 
 import keyword
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -193,7 +194,7 @@ class Graph(Builders):
     def __init__(self, name: str = "graph", title: str = "") -> None:
         from . import ops  # noqa: F401  (fills the registry)
 
-        _check_name(name)
+        check_name(name)
         self.name = name
         self.title = _free_text(title, "the title of a graph")
         self.notes: tuple[str, ...] = ()
@@ -254,17 +255,9 @@ class Graph(Builders):
         """
         if isinstance(name, Tensor):
             return name.ref
-        node = self._nodes.get(name) if isinstance(name, str) else None
-        if node is not None and len(node.ports) == 1:
-            return Ref(name)
-        for table in (self._aliases, self._outputs):
-            if name in table:
-                return table[name]
-        if isinstance(name, str) and "." in name:
-            owner, _, port = name.rpartition(".")
-            node = self._nodes.get(owner)
-            if node is not None and port in node.ports:
-                return Ref(owner, node.ports.index(port))
+        ref = self._exactly(name) if isinstance(name, str) else None
+        if ref is not None:
+            return ref
         if isinstance(name, str) and name in self._nodes:
             raise GraphError(
                 f"node {name!r} has several outputs; expected one of "
@@ -279,6 +272,19 @@ class Graph(Builders):
                 " expected a name that only one tensor ends in"
             )
         raise GraphError(f"graph {self.name!r} has no tensor {name!r}{suggest(name, self.tensor_names())}")
+
+    def _exactly(self, name: str) -> Ref | None:
+        """The output that has this very name, or None."""
+        node = self._nodes.get(name)
+        if node is not None and len(node.ports) == 1:
+            return Ref(name)
+        for table in (self._aliases, self._outputs):
+            if name in table:
+                return table[name]
+        owner, _, port = name.rpartition(".")
+        node = self._nodes.get(owner)
+        found = node is not None and port and port in node.ports
+        return Ref(owner, node.ports.index(port)) if found else None
 
     def _endings(self) -> dict[Any, list[Ref]]:
         """Every dotted ending of a tensor's name, and the tensors whose names end so."""
@@ -370,7 +376,7 @@ class Graph(Builders):
         """Name results: `g.output(out=y, weights=w)`. A name is an alias, not a node."""
         for name, tensor in tensors.items():
             self._own(tensor, f"output {name!r}")
-            _check_name(name)
+            check_name(name)
             if name in self._outputs:
                 raise GraphError(f"output {name!r} is declared already; expected a new name")
             if self._occupied(name) and not self._names(name, tensor.ref):
@@ -401,7 +407,7 @@ class Graph(Builders):
     @contextmanager
     def scope(self, name: str, title: str | None = None) -> Iterator[None]:
         """Group the nodes that are added inside; their names are `scope.name`."""
-        _check_name(name)
+        check_name(name)
         full_name = self._prefixed(name)
         if self._occupied(full_name) or full_name in self._prefixes:
             raise GraphError(f"scope {full_name!r}: the name is taken; expected a new one")
@@ -548,7 +554,7 @@ class Graph(Builders):
 
     def _new_name(self, op: Op, operands: Iterable[Tensor | None], name: str | None) -> str:
         if name is not None:
-            _check_name(name)
+            check_name(name)
             full_name = self._prefixed(name)
             if self._occupied(full_name):
                 raise GraphError(f"{op.name} {full_name!r}: the name is taken; expected a new one")
@@ -584,10 +590,7 @@ class Graph(Builders):
         return owner in self._nodes and port in self._nodes[owner].ports
 
     def _names(self, name: str, ref: Ref) -> bool:
-        try:
-            return self.resolve(name) == ref
-        except GraphError:
-            return False
+        return self._exactly(name) == ref
 
     # ------------------------------------------------------------ comparing
 
@@ -649,7 +652,8 @@ class Graph(Builders):
         return svg(self)
 
 
-def _check_name(name: Any) -> None:
+def check_name(name: Any) -> None:
+    """Raise a `GraphError` unless `name` is identifiers joined by dots."""
     if not isinstance(name, str):
         raise GraphError(f"a name must be text, got {name!r}")
     for part in name.split("."):
@@ -686,7 +690,7 @@ def _frozen(value: Any, what: str, depth: int = 0) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+        return math.nan if value != value else value  # one NaN, so that equal graphs compare equal
     if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:
         return tuple(_frozen(item, what, depth + 1) for item in value)
     raise GraphError(

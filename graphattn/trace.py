@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -229,10 +230,15 @@ class Trace:
         labels: Mapping[str, Sequence[str]] | None = None,
         patched: Iterable[str] = (),
         numbers: str | Numbers = FLOAT,
+        evaluated: Iterable[str] | None = None,
+        masks: Mapping[str, Any] | None = None,
+        warnings: Mapping[str, Sequence[str]] | None = None,
     ) -> Trace:
         """A trace from tensors that were recorded before (for readers of dumps).
 
-        `values` are checked against the graph; nodes without any value count as not evaluated.
+        `values` are checked against the graph. `evaluated` names the nodes that the run came to
+        (where it is left out: those with a value). `masks` by tensor and `warnings` by node are
+        taken as they are; where they are left out, they are found from the values.
         """
         numbers = of(numbers)
         plan = plan_of(graph, numbers)
@@ -242,20 +248,35 @@ class Trace:
             ref = graph.resolve(name)
             read = nested.read(value, graph.spec(ref), name, numbers, allow_nonfinite=True)
             trace._values[plan.places[ref]] = read
+        done = None if evaluated is None else {graph.node(name).name for name in evaluated}
         trace._done = [
-            step for step in plan.steps if any(trace._values[place] is not None for place in step.places)
+            step
+            for step in plan.steps
+            if (
+                any(trace._values[p] is not None for p in step.places)
+                if done is None
+                else step.node.name in done
+            )
         ]
+        if masks is not None or warnings is not None:
+            for name, mask in (masks or {}).items():
+                ref = graph.resolve(name)
+                spec = Spec(graph.spec(ref).shape, kind="bool")
+                trace._masks[plan.places[ref]] = nested.read(mask, spec, f"the mask of {name}")
+            told = warnings or {}
+            trace._warnings = {step.start: list(told.get(step.node.name, ())) for step in trace._done}
+            trace._settled = len(trace._done)
         return trace
 
     def __eq__(self, other: object) -> bool:
-        """Same graph, labels, patches and recorded values, bit for bit (NaN equals NaN)."""
+        """Same graph, steps, labels, patches and recorded values, bit for bit (NaN equals NaN)."""
         if not isinstance(other, Trace):
             return NotImplemented
         return (
             self.graph == other.graph
-            and (self.labels, self._patched) == (other.labels, other._patched)
+            and (self.labels, self.patched) == (other.labels, other.patched)
             and [step.node.name for step in self._done] == [step.node.name for step in other._done]
-            and repr(self._values) == repr(other._values)
+            and all(repr(a.outputs) == repr(b.outputs) for a, b in zip(self.steps, other.steps))
         )
 
     __hash__ = object.__hash__
@@ -298,6 +319,9 @@ class Trace:
         from .dumps.trace_text import trace_text
 
         return trace_text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
         return f"<trace of {self.graph.name!r}: {len(self._done)} steps, {len(self.names)} tensors>"
