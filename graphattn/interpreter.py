@@ -164,8 +164,11 @@ def function_of(
     function = partial(kernel.function, **kernel.bound) if kernel.bound else kernel.function
     if not full:
         return function
+    if kernel.along:
+        function = nested.along(function, kernel.along)
     shapes = [None if spec is None else spec.shape for spec in full]
-    lifted = nested.lift(function, kernel.ranks, shapes, kernel.outputs)
+    ranks = [rank + kernel.along for rank in kernel.ranks]
+    lifted = nested.lift(function, ranks, shapes, kernel.outputs)
     missing = [None] * (len(full) - len(specs))
     if missing:
         return lambda *operands: lifted(*operands, *missing)

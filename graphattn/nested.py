@@ -152,7 +152,7 @@ def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> Non
         return
     if not isinstance(block, (list, tuple)):
         raise GraphError(
-            f"{what}{where} is {_show(block)}; expected a list of {shape[0]}, as its neighbours are"
+            f"{what}{where} is {shown(block)}; expected a list of {shape[0]}, as its neighbours are"
         )
     if len(block) != shape[0]:
         raise GraphError(f"{what}{where} has {len(block)} cells; expected {shape[0]}, as in its neighbours")
@@ -161,7 +161,8 @@ def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> Non
             _rectangular(item, shape[1:], what, f"{where}[{i}]")
 
 
-def _show(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value in an error message, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -189,7 +190,7 @@ def read(
             return read_cell(item, what + where, numbers, allow_nonfinite)
         if not isinstance(item, (list, tuple)):
             raise GraphError(
-                f"{what}{where} is {_show(item)}; expected a list of {spec.shape[depth]}"
+                f"{what}{where} is {shown(item)}; expected a list of {spec.shape[depth]}"
                 f" ({what} is {describe(spec)})"
             )
         if len(item) != spec.shape[depth]:
@@ -206,7 +207,7 @@ def read(
 
 def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:
     if isinstance(cell, (bool, str, bytes)) or cell is None:
-        raise GraphError(f"{what} is {_show(cell)}; expected a number")
+        raise GraphError(f"{what} is {shown(cell)}; expected a number")
     if isinstance(cell, (list, tuple)):
         raise GraphError(f"{what} is a list; expected a number")
     try:
@@ -214,7 +215,7 @@ def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, GraphError):
             raise GraphError(f"{what}: {error}") from None
-        raise GraphError(f"{what} is {_show(cell)}; expected a number") from None
+        raise GraphError(f"{what} is {shown(cell)}; expected a number") from None
     if not allow_nonfinite and not numbers.isfinite(number):
         raise GraphError(f"{what} is {cell}; expected a finite number (allow_nonfinite=True lets it in)")
     return number
@@ -222,13 +223,13 @@ def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -
 
 def _read_bool(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> bool:
     if not isinstance(cell, bool):
-        raise GraphError(f"{what} is {_show(cell)}; expected True or False")
+        raise GraphError(f"{what} is {shown(cell)}; expected True or False")
     return cell
 
 
 def _read_int(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> int:
     if isinstance(cell, bool) or not isinstance(cell, int):
-        raise GraphError(f"{what} is {_show(cell)}; expected an integer")
+        raise GraphError(f"{what} is {shown(cell)}; expected an integer")
     return cell
 
 

@@ -41,15 +41,20 @@ class Kernel:
     """A function on blocks of the given ranks; `nested.lift` maps it over the axes before them.
 
     `bound` are keyword arguments that are the same at every call. `outputs` is the number of
-    blocks that the function returns.
+    blocks that the function returns. With `along`, a function on one row is applied along an axis
+    that has so many axes within (`nested.along`). The function is a plain one of a module, since
+    the Python export copies its source.
     """
 
-    __slots__ = ("bound", "function", "outputs", "ranks")
+    __slots__ = ("along", "bound", "function", "outputs", "ranks")
 
-    def __init__(self, function: Callable[..., Any], *ranks: int, outputs: int = 1, **bound: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *ranks: int, outputs: int = 1, along: int = 0, **bound: Any
+    ) -> None:
         self.function = function
         self.ranks = ranks
         self.outputs = outputs
+        self.along = along
         self.bound = bound
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import nested
 from .axes import Spec, need_kind, need_rank, position
 from .cells import Cell, Expression
+from .nested import full
 from .numbers import Numbers
 from .op import Kernel, Op, Reject, Sample
 
@@ -24,12 +24,15 @@ def along_axis(function: Callable[[Any], Any], x: Spec, axis: int, **bound: Any)
     """A kernel that applies `function`, from row to row, along an axis."""
     place = position(axis, x.rank)
     inside = x.rank - place - 1
-    if not inside:
-        return Kernel(function, 1, **bound)
-    if not x.size:
-        return Kernel(lambda block: nested.full(x.shape[place:], 0.0), inside + 1)
-    row = (lambda values: function(values, **bound)) if bound else function
-    return Kernel(nested.along(row, inside), inside + 1)
+    if inside and not x.size:
+        cells = function([0.0] * x.shape[place], **bound)
+        return Kernel(along_nothing, inside + 1, cells=cells, inside=x.shape[place + 1 :])
+    return Kernel(function, 1, along=inside, **bound)
+
+
+def along_nothing(x, cells, inside):
+    """Where there is no number in `x`: one row's result, in each of the places that there are."""
+    return [full(inside, cell) for cell in cells]
 
 
 def along_line(index: tuple[int, ...], x: Spec, axis: int) -> Iterator[tuple[int, ...]]:
@@ -48,14 +51,16 @@ def reduction(
     name: str,
     glyph: str,
     formula: str,
-    row: Callable[[Numbers], Callable[[Any], Any]],
+    row: Callable[..., Any],
+    bound: Callable[[Numbers], dict[str, Any]],
     explain: Callable[..., Expression],
     **more: Any,
 ) -> Op:
-    """An op that folds an axis; `row` gives the function from a row to a row of one cell."""
+    """An op that folds an axis; `row` is the function from a row to a row of one cell, and
+    `bound` gives the functions of the number type that it takes."""
 
     def kernel(numbers: Numbers, x: Spec, *, axis: int) -> Kernel:
-        return along_axis(row(numbers), x, axis)
+        return along_axis(row, x, axis, **bound(numbers))
 
     return Op(
         **{

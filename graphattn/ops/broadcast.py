@@ -6,7 +6,7 @@ x: a shape that broadcasts to `shape` (right-aligned, size 1 stretches). Moves n
 from __future__ import annotations
 
 from .. import axes as named
-from .. import masks, nested
+from .. import masks
 from ..axes import Spec, describe, need_size
 from ..elementwise import cell_of
 from ..errors import Rejected
@@ -25,9 +25,18 @@ def shape(x: Spec, shape: tuple) -> Spec:
     return Spec(shape, names, x.kind)
 
 
+def broadcast(x, old, new):
+    if not new:
+        return x
+    if len(old) < len(new):
+        return [broadcast(x, old, new[1:]) for _ in range(new[0])]
+    if old[0] == new[0]:
+        return [broadcast(row, old[1:], new[1:]) for row in x]
+    return [broadcast(x[0], old[1:], new[1:]) for _ in range(new[0])]
+
+
 def kernel(numbers: Numbers, x: Spec, *, shape) -> Kernel:
-    stretch = nested.lift(lambda cell, _: cell, [0, 0], [x.shape, shape])
-    return Kernel(lambda block: stretch(block, nested.full(shape, None)), x.rank)
+    return Kernel(broadcast, x.rank, old=x.shape, new=shape)
 
 
 def explain(index, x: Spec, *, shape):

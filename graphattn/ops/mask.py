@@ -33,12 +33,22 @@ def mask_adding(row, bias, hidden):
     return [hidden if b == hidden else v + b for v, b in zip(row, bias)]
 
 
+def mask_cell_hiding(v, see, hidden):
+    return v if see else hidden
+
+
+def mask_cell_adding(v, b, hidden):
+    return hidden if b == hidden else v + b
+
+
 def kernel(numbers: Numbers, x: Spec, mask: Spec) -> Kernel:
-    function = mask_hiding if mask.kind == "bool" else mask_adding
+    by_row, by_cell = (
+        (mask_hiding, mask_cell_hiding) if mask.kind == "bool" else (mask_adding, mask_cell_adding)
+    )
     hidden = numbers.lift(HIDDEN)
     if x.rank and mask.rank and x.shape[-1] == mask.shape[-1]:
-        return Kernel(function, 1, 1, hidden=hidden)
-    return Kernel(lambda v, m: function([v], [m], hidden)[0], 0, 0)
+        return Kernel(by_row, 1, 1, hidden=hidden)
+    return Kernel(by_cell, 0, 0, hidden=hidden)
 
 
 def expand(g, x, mask):

@@ -8,12 +8,16 @@ from ..op import register
 from ..reductions import line, reduction
 
 
-def row(numbers):
-    return lambda values: [numbers.maximum(values)]
+def maximum_row(row, maximum):
+    return [maximum(row)]
+
+
+def bound(numbers):
+    return {"maximum": numbers.maximum}
 
 
 def explain(index, x, *, axis):
     return cells.maximum(line(index, x, axis))
 
 
-register(reduction("maximum", "max", "y = max x", row, explain))
+register(reduction("maximum", "max", "y = max x", maximum_row, bound, explain))

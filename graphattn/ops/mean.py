@@ -10,8 +10,12 @@ from ..op import register
 from ..reductions import line, reduction
 
 
-def row(numbers):
-    return lambda values: [numbers.divide(numbers.total(values), numbers.lift(len(values)))]
+def mean_row(row, total, divide, lift):
+    return [divide(total(row), lift(len(row)))]
+
+
+def bound(numbers):
+    return {"total": numbers.total, "divide": numbers.divide, "lift": numbers.lift}
 
 
 def explain(index, x, *, axis):
@@ -26,7 +30,7 @@ def expand(g, x, *, axis):
 
 register(
     reduction(
-        "mean", "μ", "y = Σ x / n", row, explain, level="op", family="norm", expand=expand,
+        "mean", "μ", "y = Σ x / n", mean_row, bound, explain, level="op", family="norm", expand=expand,
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )
 )  # fmt: skip

@@ -44,16 +44,28 @@ def scale_multiplying(row, factor):
     return [v * factor for v in row]
 
 
+def scale_cell_dividing(v, divisor):
+    return v / divisor
+
+
+def scale_cell_multiplying(v, factor):
+    return v * factor
+
+
 def kernel(numbers: Numbers, x: Spec, *, sqrt, divide, multiply) -> Kernel:
     if multiply is not None:
         factor = numbers.lift(multiply)
-        return Kernel(scale_multiplying, 1, factor=factor) if x.rank else _scalar(scale_multiplying, factor)
+        return (
+            Kernel(scale_multiplying, 1, factor=factor)
+            if x.rank
+            else Kernel(scale_cell_multiplying, 0, factor=factor)
+        )
     divisor = numbers.lift(divide) if sqrt is None else numbers.sqrt(numbers.lift(sqrt))
-    return Kernel(scale_dividing, 1, divisor=divisor) if x.rank else _scalar(scale_dividing, divisor)
-
-
-def _scalar(function, by) -> Kernel:
-    return Kernel(lambda cell: function([cell], by)[0], 0)
+    return (
+        Kernel(scale_dividing, 1, divisor=divisor)
+        if x.rank
+        else Kernel(scale_cell_dividing, 0, divisor=divisor)
+    )
 
 
 def expand(g, x, *, sqrt, divide, multiply):

@@ -39,7 +39,14 @@ def _sizes(whole: int, parts: int | tuple, what: str) -> list[int]:
 
 
 def split(x, cuts):
-    return tuple(x[start:stop] for start, stop in cuts)
+    return [x[start:stop] for start, stop in cuts]
+
+
+def split_evenly(x, parts):
+    size, rest = divmod(len(x), parts)
+    if rest:
+        raise ValueError(f"{len(x)} does not divide into {parts} equal parts")
+    return [x[start : start + size] for start in range(0, len(x), size)]
 
 
 def split_whole(x):
@@ -52,11 +59,13 @@ def _cuts(x: Spec, parts, axis) -> list[tuple[int, int]]:
 
 
 def kernel(numbers: Numbers, x: Spec, *, parts, axis) -> Kernel:
-    cuts = _cuts(x, parts, axis)
-    rank = x.rank - position(axis, x.rank)
-    if len(cuts) == 1:
+    place = position(axis, x.rank)
+    if parts == 1 or (isinstance(parts, tuple) and len(parts) == 1):
         return Kernel(split_whole, x.rank)
-    return Kernel(split, rank, outputs=len(cuts), cuts=cuts)
+    if isinstance(parts, tuple) or not x.shape[place]:
+        cuts = _cuts(x, parts, axis)
+        return Kernel(split, x.rank - place, outputs=len(cuts), cuts=cuts)
+    return Kernel(split_evenly, x.rank - place, outputs=parts, parts=parts)
 
 
 def explain(index, x: Spec, *, parts, axis, port=0):

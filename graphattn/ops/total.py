@@ -9,12 +9,16 @@ from ..op import register
 from ..reductions import line, reduction
 
 
-def row(numbers):
-    return lambda values: [numbers.total(values)]
+def total_row(row, total):
+    return [total(row)]
+
+
+def bound(numbers):
+    return {"total": numbers.total}
 
 
 def explain(index, x, *, axis):
     return cells.total(line(index, x, axis))
 
 
-register(reduction("total", "Σ", "y = Σ x", row, explain))
+register(reduction("total", "Σ", "y = Σ x", total_row, bound, explain))

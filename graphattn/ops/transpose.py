@@ -6,10 +6,11 @@ of the axes.
 
 from __future__ import annotations
 
-from .. import masks, nested
+from .. import masks
 from ..axes import Spec, need_rank
 from ..cells import Cell
 from ..errors import Rejected
+from ..nested import at, build
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
@@ -35,26 +36,23 @@ def empty(x, rows):
     return [[] for _ in range(rows)]
 
 
-def permute(x, shape, at, source):
-    return nested.build(shape, lambda *index: at(x, source(index)))
+def permute(x, shape, order):
+    return build(shape, lambda *index: at(x, permuted(index, order)))
+
+
+def permuted(index, order):
+    return tuple(i for _, i in sorted(zip(order, index)))
 
 
 def kernel(numbers: Numbers, x: Spec, *, perm) -> Kernel:
     order = _order(x, perm)
     if order[:-2] == tuple(range(x.rank - 2)) and order[-2:] == (x.rank - 1, x.rank - 2):
         return Kernel(transpose, 2) if x.shape[-2] else Kernel(empty, 2, rows=x.shape[-1])
-    return Kernel(
-        permute, x.rank, shape=shape(x, perm=perm).shape, at=nested.at,
-        source=lambda index: _source(index, order),
-    )  # fmt: skip
-
-
-def _source(index, order):
-    return tuple(i for _, i in sorted(zip(order, index, strict=True)))
+    return Kernel(permute, x.rank, shape=shape(x, perm=perm).shape, order=order)
 
 
 def explain(index, x: Spec, *, perm):
-    return Cell(0, _source(index, _order(x, perm)))
+    return Cell(0, permuted(index, _order(x, perm)))
 
 
 register(
