@@ -11,15 +11,18 @@ from dataclasses import replace
 from typing import Any
 
 from graphattn import nested
+from graphattn.axes import describe
 from graphattn.errors import GraphError, suggest
-from graphattn.graph import Graph
+from graphattn.graph import Graph, Node
 from graphattn.passes.rebuild import Rebuild
 
 
 def bind(graph: Graph, values: Mapping[str, Any]) -> Graph:
     """Replace inputs by constants: `values` are nested lists by input name, as for a run.
 
-    Raises a `GraphError` for a name that is not an input, or a value that is not as declared.
+    Raises a `GraphError` for a name that is not an input, or a value that is not as declared, or
+    that no constant holds: a single integer (a constant 3 is a number to compute with, not an
+    index), or a tensor without cells.
     """
     for name in values:
         if name not in graph.inputs:
@@ -30,10 +33,20 @@ def bind(graph: Graph, values: Mapping[str, Any]) -> Graph:
             rebuild.keep(node)
             continue
         value = nested.read(values[node.name], node.outputs[0], node.name)
-        constant = Graph().constant(value, axes=node.outputs[0].axes).node
+        constant = _constant(value, node)
         rebuild.replace(
             node, replace(constant, name=node.name, title=node.title, scope=node.scope, outputs=node.outputs)
         )
     bound = rebuild.finish()
     bound.notes = (*bound.notes, f"bind: {', '.join(values)} became constant")
     return bound
+
+
+def _constant(value: Any, node: Node) -> Node:
+    """The constant that holds an input's value."""
+    declared = node.outputs[0]
+    if declared.size:
+        constant = Graph().constant(value, axes=declared.axes).node
+        if constant.outputs[0] == declared:
+            return constant
+    raise GraphError(f"bind: {node.name} is {describe(declared)}, which no constant holds; expected it fed")

@@ -18,12 +18,17 @@ from graphattn.passes.rebuild import Rebuild
 def constant_folding(graph: Graph) -> Graph:
     """Compute what is known before a run; `notes` names it. Idempotent."""
     known = _known(graph)
-    folded = [node.name for node in graph.nodes.values() if node.operands and node.name in known]
+    folded = [
+        node.name
+        for node in graph.nodes.values()
+        if node.operands and node.name in known and all(spec.size for spec in node.outputs)
+    ]
     if not folded:
         return graph
+    chosen = set(folded)
     rebuild = Rebuild(graph)
     for node in graph.nodes.values():
-        if node.operands and node.name in known:
+        if node.name in chosen:
             _fold(rebuild, node, known[node.name])
         else:
             rebuild.keep(node)
