@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import signature
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ from .axes import Spec
 from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref, Tensor
 from .numbers import FLOAT, Numbers
-from .op import Op
+from .op import Kernel, Op
 
 T = TypeVar("T")
 
@@ -161,18 +162,26 @@ def function_of(
         return Composite(op, specs, attributes, numbers)
     full = padded(op, specs)
     kernel = op.kernel(numbers, *full, **attributes)
-    function = partial(kernel.function, **kernel.bound) if kernel.bound else kernel.function
     if not full:
-        return function
+        return partial(kernel.function, **kernel.bound)
+    function, bound = _positional(kernel)
+    shapes = [None if spec is None else spec.shape for spec in specs]
+    ranks = [rank + kernel.along for rank in kernel.ranks[: len(specs)]]
+    left_out = [None] * (len(full) - len(specs))
+    return nested.lift(function, ranks, shapes, kernel.outputs, [*left_out, *bound])
+
+
+def _positional(kernel: Kernel) -> tuple[Callable[..., Any], list[Any]]:
+    """The kernel's function, and its bound arguments in the order in which it takes them after its
+    operands: there is a call for each row, and calls by position are much quicker than by keyword."""
     if kernel.along:
-        function = nested.along(function, kernel.along)
-    shapes = [None if spec is None else spec.shape for spec in full]
-    ranks = [rank + kernel.along for rank in kernel.ranks]
-    lifted = nested.lift(function, ranks, shapes, kernel.outputs)
-    missing = [None] * (len(full) - len(specs))
-    if missing:
-        return lambda *operands: lifted(*operands, *missing)
-    return lifted
+        return nested.along(partial(kernel.function, **kernel.bound), kernel.along), []
+    if not kernel.bound:
+        return kernel.function, []
+    names = list(signature(kernel.function).parameters)[len(kernel.ranks) :]
+    if set(names) != set(kernel.bound):
+        return partial(kernel.function, **kernel.bound), []
+    return kernel.function, [kernel.bound[name] for name in names]
 
 
 def standalone(

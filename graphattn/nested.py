@@ -29,23 +29,28 @@ def lift(
     ranks: Sequence[int],
     shapes: Sequence[tuple[int, ...] | None],
     outputs: int = 1,
+    bound: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """`function` on blocks of the given ranks, mapped over the axes before them.
 
     Leading axes are right-aligned and broadcast: an axis that is missing or of size 1 is
     repeated. A shape of None is an operand that is left out: the function gets None. With
-    `outputs` > 1 the function returns that many blocks, and the result is a tuple.
+    `outputs` > 1 the function returns that many blocks, and the result is a tuple. `bound` are
+    further arguments, which are the same at every call.
     """
     leads = [
         () if shape is None else shape[: max(len(shape) - rank, 0)]
         for rank, shape in zip(ranks, shapes, strict=True)
     ]
     depth = max(map(len, leads), default=0)
-    lifted = function
+    if not depth:
+        return (lambda *blocks: function(*blocks, *bound)) if bound else function
+    lifted, fixed = function, list(map(repeat, bound))
     for place in range(-1, -depth - 1, -1):
         sizes = [lead[place] if len(lead) >= -place else None for lead in leads]
         count = next((size for size in sizes if size not in (None, 1)), 1)
-        lifted = _over(lifted, [_feeder(size, count) for size in sizes], count, outputs)
+        lifted = _over(lifted, [_feeder(size, count) for size in sizes], fixed, count, outputs)
+        fixed = []
     return lifted
 
 
@@ -58,15 +63,20 @@ def _feeder(size: int | None, count: int) -> Callable[[Any], Any] | None:
     return lambda block: repeat(block[0], count)
 
 
-def _over(inner: Any, feeders: list[Any], count: int, outputs: int) -> Callable[..., Any]:
+def _over(inner: Any, feeders: list[Any], fixed: list[Any], count: int, outputs: int) -> Callable[..., Any]:
+    """`inner` along one axis; `fixed` are endless repeats of its further arguments."""
     if outputs > 1:
         if not count:
             return lambda *_: tuple([] for _ in range(outputs))
-        single = _over(inner, feeders, count, 1)
+        single = _over(inner, feeders, fixed, count, 1)
         return lambda *blocks: tuple(map(list, zip(*single(*blocks), strict=True)))
-    if not any(feeders):
-        return lambda *blocks: list(map(inner, *blocks))
-    return lambda *blocks: list(map(inner, *(f(b) if f else b for f, b in zip(feeders, blocks, strict=True))))
+    if any(feeders):
+        return lambda *blocks: list(
+            map(inner, *[f(b) if f else b for f, b in zip(feeders, blocks, strict=True)], *fixed)
+        )
+    if fixed:
+        return lambda *blocks: list(map(inner, *blocks, *fixed))
+    return lambda *blocks: list(map(inner, *blocks))
 
 
 def along(function: Callable[[Any], Any], inside: int) -> Callable[[Any], Any]:
