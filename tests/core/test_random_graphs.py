@@ -1,0 +1,49 @@
+"""Random graphs obey every law of graphs."""
+
+import graph_laws
+import pytest
+from hypothesis import given, settings
+from random_graphs import Move, build, cases
+
+from graphattn.op import OPS
+from graphattn.passes.verify import verify
+
+
+@pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
+def test_law(law):
+    @settings(max_examples=40)
+    @given(cases())
+    def obeys(case):
+        assert list(law(case)) == []
+
+    obeys()
+
+
+@pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], ids=lambda op: op.name)
+def test_law_on_each_op_twice(op, law):
+    """Every op at least once, and once more on what it gave."""
+    count = len(op.samples[-1].operands)
+    first = Move(op.name, len(op.samples) - 1, (None,) * count, True, False)
+    second = Move(op.name, len(op.samples) - 1, (count, *range(1, count))[:count], False, True)
+    assert list(law(build([first, second]))) == []
+
+
+def test_random_graphs_are_not_trivial():
+    """They hold composites and primitives, scopes, and nodes that use what others gave."""
+    found = {"composite": 0, "scope": 0, "chained": 0, "several outputs": 0, "graphs": 0}
+
+    @given(cases())
+    def look(case):
+        nodes = list(case.graph.nodes.values())
+        fed = set(case.graph.inputs)
+        found["graphs"] += 1
+        found["composite"] += any(node.op.expand for node in nodes)
+        found["scope"] += bool(case.graph.scopes)
+        found["several outputs"] += any(len(node.ports) > 1 for node in nodes)
+        found["chained"] += any(ref and ref.node not in fed for node in nodes for ref in node.operands)
+        assert verify(case.graph).ok
+
+    look()
+    assert found.pop("several outputs") > 0
+    assert all(count * 4 >= found["graphs"] for count in found.values()), found
