@@ -116,6 +116,8 @@ class Op:
     """How a picture shows it: None = a node, "inside" its consumer's title, "beside" it."""
     symbol: str = "{name}"
     """Its short name on an edge; {name}, {x} (first operand's symbol), {i} (port, as subscript)."""
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    """Short names of a composite's outputs in pictures; {i} is the subscript of its first operand."""
     note: Callable[..., str] | None = None
     """(operands, attributes) → a few words for the last line of its box (÷ √4, eps=1e-05)."""
     roles: Mapping[str, str] = field(default_factory=dict)

@@ -49,7 +49,8 @@ def expand(g, q, k, v, mask=None, *, causal, offset):
     if mask is not None:
         scores = g.mask(scores, mask, name="masked_by_input" if causal else "masked", title=mask.symbol)
     weights = g.softmax(scores, name="weights", title="softmax")
-    out = g.matmul(weights, v, absorb_zeros=True, name="out", title=f"A {v.symbol}")
+    of_head = q.symbol[len(q.symbol.rstrip("₀₁₂₃₄₅₆₇₈₉")) :]
+    out = g.matmul(weights, v, absorb_zeros=True, name="out", title=f"A{of_head} {v.symbol}")
     return out, weights
 
 
@@ -76,6 +77,7 @@ register(
         expand=expand,
         cost=cost,
         note=lambda *_, causal, offset: "causal" if causal else "",
+        symbols={"out": "Z{i}", "weights": "A{i}"},
         roles={"q": "Q", "k": "K", "v": "V", "weights": "weights"},
         samples=(
             Sample((q, k, v)),

@@ -1,0 +1,193 @@
+"""Which parts of a graph a picture may draw as one box.
+
+A `Fold` is a set of nodes that is drawn as one box. `alike` finds siblings of equal structure (the
+heads of an attention, the layers of a stack): the first is drawn in full, one box stands for the
+others. `outer_scopes` and `everything` are for graphs that are too large to draw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from graphattn.dumps.wording import clean
+from graphattn.graph import Graph, Ref, Scope
+from graphattn.op import Op
+
+MANY = 50
+"""More inputs than these are one box where everything is folded."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Nodes that are drawn as one box, in the frame of the scope `parent`."""
+
+    title: str
+    note: str
+    members: frozenset[str]
+    parent: str | None = None
+    glyph: str = ""
+    like: str | None = None
+    """The scope that is drawn in full and has the same structure."""
+    count: int = field(default=1)
+
+
+def members(graph: Graph) -> dict[str, list[str]]:
+    """For each scope, the nodes in it and in the scopes inside it, in order."""
+    found: dict[str, list[str]] = {name: [] for name in graph.scopes}
+    for node in graph.nodes.values():
+        for scope in ancestors(graph, node.scope):
+            found[scope].append(node.name)
+    return found
+
+
+def ancestors(graph: Graph, scope: str | None) -> Iterator[str]:
+    """The scope itself and those around it, inner first."""
+    seen = set()
+    while scope is not None and scope in graph.scopes and scope not in seen:
+        seen.add(scope)
+        yield scope
+        scope = graph.scopes[scope].parent
+
+
+def alike(graph: Graph, limit: int) -> list[Fold]:
+    """Folds of what comes after the first of more than `limit` siblings of equal structure.
+
+    Siblings are scopes of the same composite in the same scope. They are left as they are where
+    one box for them would be part of a cycle.
+    """
+    inside = members(graph)
+    siblings: dict[Hashable, list[Scope]] = {}
+    for scope in graph.scopes.values():
+        if scope.op is not None and inside[scope.name]:
+            siblings.setdefault((scope.parent, scope.op.name), []).append(scope)
+    folds: list[Fold] = []
+    folded: set[str] = set()
+    for group in siblings.values():
+        if len(group) <= limit or group[0].name in folded:
+            continue
+        first = _structure(graph, group[0], inside[group[0].name])
+        rest = [s for s in group[1:] if _structure(graph, s, inside[s.name]) == first]
+        nodes = frozenset(name for scope in rest for name in inside[scope.name])
+        if len(rest) < limit or _meets_itself(graph, nodes):
+            continue
+        folds.append(_rest(group[0], rest, nodes))
+        folded |= _within(graph, rest)
+    return folds
+
+
+def _within(graph: Graph, scopes: Iterable[Scope]) -> set[str]:
+    outer = {scope.name for scope in scopes}
+    return {name for name in graph.scopes if not outer.isdisjoint(ancestors(graph, name))}
+
+
+def _rest(first: Scope, rest: list[Scope], nodes: frozenset[str]) -> Fold:
+    title = title_of(first)
+    return Fold(
+        title=_together(title, [title_of(scope) for scope in rest]),
+        note=f"same structure as {title[:1].lower() + title[1:]}",
+        members=nodes,
+        parent=first.parent,
+        glyph=first.op.glyph if first.op else "",
+        like=first.name,
+        count=len(rest),
+    )
+
+
+def _together(first: str, titles: list[str]) -> str:
+    """`Heads 1–7` for Head 1 to Head 7; `7 more like …` where the titles are not numbered so."""
+    numbered = [re.fullmatch(r"(.*?)(\d{1,9})", title) for title in titles]
+    stems = {match.group(1) for match in numbered if match}
+    numbers = [int(match.group(2)) for match in numbered if match]
+    if None in numbered or len(stems) != 1 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return f"{len(titles)} more like {first}"
+    stem = stems.pop().rstrip(" _-.") or "part"
+    return f"{stem}s {numbers[0]}–{numbers[-1]}"
+
+
+def title_of(scope: Scope) -> str:
+    """What a scope is called: its title, else its own name, else (an automatic name) its op's title."""
+    own = scope.name.rpartition(".")[2]
+    title = clean(scope.title or "")
+    return title or (scope.op.title if scope.op is not None and automatic(own, scope.op) else own)
+
+
+def automatic(own: str, op: Op) -> bool:
+    """Whether a name says no more than the op: matmul, matmul_q_k, softmax_1."""
+    return own == op.name or own.startswith(f"{op.name}_")
+
+
+def _structure(graph: Graph, scope: Scope, names: list[str]) -> Hashable:
+    """Everything that two siblings must share, with names and operands seen from inside."""
+    own = set(names)
+    slots: dict[Ref, int] = {}
+    for slot, ref in enumerate(scope.operands):
+        if ref is not None:
+            slots.setdefault(ref, slot)
+    start = len(scope.name) + 1
+
+    def seen(ref: Ref | None) -> Hashable:
+        if ref is None:
+            return None
+        if ref.node in own:
+            return ref.node[start:], ref.port
+        return slots.get(ref, graph.nodes[ref.node].op.name)
+
+    return tuple(
+        (
+            node.name[start:], node.op.name, tuple(sorted(node.attributes.items())), node.outputs,
+            tuple(map(seen, node.operands)),
+        )
+        for node in map(graph.nodes.__getitem__, names)
+    )  # fmt: skip
+
+
+def _meets_itself(graph: Graph, nodes: frozenset[str]) -> bool:
+    """Whether a path leaves the nodes and comes back: one box for them would be in a cycle."""
+    outside: set[str] = set()
+    for node in graph.nodes.values():  # producers come before consumers
+        came_from = {ref.node for ref in node.operands if ref is not None}
+        if node.name in nodes:
+            if came_from & outside:
+                return True
+        elif came_from & nodes or came_from & outside:
+            outside.add(node.name)
+    return False
+
+
+def outer_scopes(graph: Graph) -> list[Fold]:
+    """Each outermost scope as one box."""
+    inside = members(graph)
+    folds = []
+    for scope in graph.scopes.values():
+        if scope.parent is None and inside[scope.name]:
+            nodes = frozenset(inside[scope.name])
+            glyph = scope.op.glyph if scope.op else ""
+            folds.append(Fold(title_of(scope), _counted(graph, nodes), nodes, None, glyph))
+    return folds
+
+
+def everything(graph: Graph) -> list[Fold]:
+    """All that is computed as one box, and the inputs as another where they are many."""
+    fed = frozenset(node.name for node in graph.nodes.values() if node.op.fed)
+    computed = frozenset(graph.nodes) - fed
+    folds = [Fold(graph.title or graph.name, _counted(graph, computed), computed)] if computed else []
+    if len(fed) > MANY:
+        folds.insert(0, Fold(f"{len(fed):,} inputs", "", fed))
+    return folds
+
+
+def _counted(graph: Graph, nodes: Iterable[str]) -> str:
+    """`12 operations: 7 matmul, 3 add, 2 more`."""
+    kinds = Counter(graph.nodes[name].op.title for name in nodes)
+    shown = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))[:3]
+    left = sum(kinds.values()) - sum(count for _, count in shown)
+    told = [f"{count:,} {title}" for title, count in shown] + ([f"{left:,} more"] if left else [])
+    return f"{sum(kinds.values()):,} operations: {', '.join(told)}"
+
+
+def fold_of(folds: Iterable[Fold]) -> dict[str, Fold]:
+    """The fold that each folded node belongs to."""
+    return {name: fold for fold in folds for name in fold.members}

@@ -1,0 +1,283 @@
+"""A graph's structure as DOT, the language of Graphviz.
+
+`dot(graph)` is the text; `drawing(picture)` also knows which text each node must show, so that a
+rendered picture can be checked. Nodes have safe ids (n0, n1, …), since a name with `:` would be
+taken for a port; labels are HTML-like tables with every text escaped, since a stray `&` or an
+empty `<B></B>` makes a node come out blank without an error.
+"""
+
+from __future__ import annotations
+
+import html
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import graphviz
+
+from graphattn.dumps import wording
+from graphattn.dumps.alike import alike
+from graphattn.dumps.diagram import Arrow, Box, Diagram, Frame, diagram
+from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
+from graphattn.graph import Graph
+
+SIBLINGS = 4
+"""Of more alike siblings than these, one is drawn in full and one box stands for the others."""
+
+LEGEND_PER_LINE = 7
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """DOT text, and what each of its nodes is."""
+
+    source: str
+    names: Mapping[str, str]
+    """From the ids in the DOT text to the names in the graph."""
+    texts: Mapping[str, list[str]]
+    """From ids to the texts that the node shows."""
+    tooltips: Mapping[str, str]
+
+
+def dot(graph: Graph, theme: str = "light", legend: bool = True, siblings: int | None = SIBLINGS) -> str:
+    """The DOT text of a graph as it is (`graph.at(level)` is the graph at a level).
+
+    theme: light or dark. Of more than `siblings` alike scopes the first is drawn in full and one
+    node stands for the others (None: all are drawn).
+    """
+    folds = [] if siblings is None else alike(graph, siblings)
+    return drawing(diagram(graph, folds), theme, legend).source
+
+
+def drawing(picture: Diagram, theme_name: str = "light", legend: bool = True) -> Drawing:
+    """The DOT text of a picture, in a theme."""
+    colours = theme(theme_name)
+    mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
+    writer = _Writer(picture, colours, f"g{mark:08x}")
+    source = writer.write(legend)
+    return Drawing(
+        source,
+        {box.id: box.name for box in picture.boxes.values()},
+        {box.id: box.texts for box in picture.boxes.values()},
+        {box.id: box.tooltip for box in picture.boxes.values()},
+    )
+
+
+class _Writer:
+    def __init__(self, picture: Diagram, colours: Theme, mark: str) -> None:
+        self.picture = picture
+        self.colours = colours
+        self.mark = mark
+
+    def write(self, legend: bool) -> str:
+        colours, picture = self.colours, self.picture
+        digraph = graphviz.Digraph(picture.name, encoding="utf-8")
+        digraph.attr(
+            "graph", rankdir="TB", bgcolor=colours.page, fontname=FONT, fontcolor=colours.ink, fontsize="12",
+            pad="0.2", nodesep="0.2", ranksep="0.32", splines="spline", newrank="true",
+            tooltip=_plain(picture.title or picture.name), id=self.mark,
+        )  # fmt: skip
+        caption = self._caption(legend)
+        if caption:
+            digraph.attr("graph", label=caption, labelloc="b", labeljust="c")
+        digraph.attr("node", fontname=FONT, fontsize="11", fontcolor=colours.ink)
+        digraph.attr(
+            "edge", fontname=FONT, fontsize="9", fontcolor=colours.muted, color=colours.edge,
+            arrowsize="0.6", penwidth="1.1",
+        )  # fmt: skip
+        self._fill(digraph, None)
+        for row in picture.rows:
+            self._row(digraph, row)
+        for place, arrow in enumerate(picture.arrows):
+            if arrow.kind != "beside":
+                self._arrow(digraph, place, arrow)
+        return digraph.source.replace("\r\n", "\n")
+
+    # ------------------------------------------------------------ frames and boxes
+
+    def _fill(self, outer: graphviz.Digraph, scope: str | None) -> None:
+        """The boxes of a scope, then the scopes inside it."""
+        inner = {frame.parent: [] for frame in self.picture.frames.values()}
+        for frame in self.picture.frames.values():
+            inner[frame.parent].append(frame)
+        boxes: dict[str | None, list[Box]] = {}
+        for box in self.picture.boxes.values():
+            boxes.setdefault(box.frame if box.frame in self.picture.frames else None, []).append(box)
+        beside: dict[str, list[tuple[int, Arrow]]] = {}
+        for place, arrow in enumerate(self.picture.arrows):
+            if arrow.kind == "beside":
+                beside.setdefault(arrow.head, []).append((place, arrow))
+
+        def fill(digraph: graphviz.Digraph, scope: str | None) -> None:
+            for box in boxes.get(scope, ()):
+                self._box(digraph, box)
+            for box in boxes.get(scope, ()):
+                if box.id in beside:
+                    self._beside(digraph, beside[box.id])
+            for frame in inner.get(scope, ()):
+                with digraph.subgraph(name=frame.id) as cluster:  # type: ignore[union-attr]
+                    self._frame(cluster, frame)
+                    fill(cluster, frame.name)
+
+        fill(outer, scope)
+
+    def _frame(self, cluster: graphviz.Digraph, frame: Frame) -> None:
+        paint = self.colours.frames[frame.depth % 2]
+        colour = self.colours.role(frame.role, self.colours.ink)
+        label = _lines(frame.title, 12, colour, bold=True)
+        if frame.note:
+            label += self._muted(f"   {frame.note}", 9)
+        cluster.attr(
+            "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b", labeljust="l",
+            style="rounded,filled", color=paint.line, fillcolor=paint.fill, penwidth="1.1",
+            margin="10", tooltip=_plain(frame.tooltip),
+        )  # fmt: skip
+
+    def _box(self, digraph: graphviz.Digraph, box: Box) -> None:
+        more = {"id": f"{self.mark}-{box.id}", "class": f"op-{box.family}", "tooltip": _plain(box.tooltip)}
+        if box.kind == "bar":
+            digraph.node(box.id, label=f"<{self._bar(box)}>", shape="plain", **more)
+            return
+        paint = self.colours.end if box.kind == "end" else self.colours.family(box.family)
+        style = "rounded,filled,dashed" if box.family in ("move", "constant") else "rounded,filled"
+        digraph.node(
+            box.id,
+            label=f"<{self._table(box, paint.fill)}>",
+            shape="box",
+            style=style,
+            fillcolor=paint.fill,
+            color=self.colours.role(box.role, paint.line),
+            penwidth="1.8" if box.role else "1.1",
+            margin="0.07,0.03",
+            **({"peripheries": "2"} if box.kind == "fold" else {}),
+            **more,
+        )
+
+    def _table(self, box: Box, surface: str) -> str:
+        colours = self.colours
+        ends = box.kind == "end"
+        ink = colours.end_ink if ends else colours.title(box.role, surface)
+        muted = colours.end_muted if ends else colours.muted
+        first = _text(f"{box.glyph} ", 12, ink) if box.glyph else ""
+        first += _lines(box.title, 12, ink, bold=True)
+        rows = [first]
+        if len(box.inside) == 1 and len(box.title) == 1 and len(box.title[0]) + len(box.inside[0]) <= 36:
+            rows[0] += _text(f"  {box.inside[0]}", 9, muted)
+        elif box.inside:
+            rows += [_text(line, 9, muted) for line in box.inside]
+        rows += [_text(line, 9, muted) for line in box.note]
+        body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows if row)
+        return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>'
+
+    def _bar(self, box: Box) -> str:
+        paint = self.colours.family(box.family)
+        line = self.colours.role(box.role, paint.line)
+        words = _text(" ".join(text for text in (box.glyph, *box.title) if text), 9, self.colours.muted)
+        cells = "".join(
+            f'<TD PORT="{cell.port}" WIDTH="26" BGCOLOR="{paint.fill}">'
+            f"{_text(cell.label, 9, self.colours.title(box.role, paint.fill))}</TD>"
+            for cell in box.cells
+        )
+        return (
+            f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="2" COLOR="{line}">'
+            f'<TR><TD BGCOLOR="{paint.fill}">{words}</TD>{cells}</TR></TABLE>'
+        )
+
+    def _muted(self, text: str, size: int) -> str:
+        return _text(text, size, self.colours.muted)
+
+    # ------------------------------------------------------------ arrows and rows
+
+    def _beside(self, digraph: graphviz.Digraph, arrows: Iterable[tuple[int, Arrow]]) -> None:
+        with digraph.subgraph() as row:  # type: ignore[union-attr]
+            row.attr(rank="same")
+            for place, arrow in arrows:
+                row.edge(arrow.tail, arrow.head, style="dashed", **self._common(place, arrow))
+
+    def _row(self, digraph: graphviz.Digraph, ids: tuple[str, ...]) -> None:
+        with digraph.subgraph() as row:  # type: ignore[union-attr]
+            row.attr(rank="same")
+            for left, right in zip(ids, ids[1:]):
+                row.edge(left, right, style="invis", weight="50")
+
+    def _arrow(self, digraph: graphviz.Digraph, place: int, arrow: Arrow) -> None:
+        colours = self.colours
+        more = self._common(place, arrow)
+        if arrow.kind == "residual":
+            more |= {"color": colours.residual, "fontcolor": colours.residual, "penwidth": "2", "weight": "0"}
+        else:
+            if arrow.role:
+                more["color"] = more["fontcolor"] = colours.role(arrow.role, colours.edge)
+            if arrow.kind == "bundle":
+                more["penwidth"] = "2.2"
+            more["weight"] = str(self._weight(arrow))
+        if arrow.label:
+            more["label"] = f"<{_escaped(f' {arrow.label} ')}>"
+        tail = f"{arrow.tail}:{arrow.port}:s" if arrow.port else arrow.tail
+        digraph.edge(tail, arrow.head, **more)
+
+    def _common(self, place: int, arrow: Arrow) -> dict[str, str]:
+        return {"id": f"{self.mark}-e{place}", "edgetooltip": _plain(arrow.tooltip), "labeltooltip": _plain(arrow.tooltip)}
+
+    def _weight(self, arrow: Arrow) -> int:
+        """Arrows inside a frame are kept short and straight."""
+        tail, head = self.picture.boxes[arrow.tail], self.picture.boxes[arrow.head]
+        if arrow.port:
+            return 1
+        return 20 if tail.frame == head.frame is not None else 4 if tail.frame == head.frame else 2
+
+    # ------------------------------------------------------------ caption and legend
+
+    def _caption(self, legend: bool) -> str:
+        rows = []
+        if self.picture.title:
+            title = _text(wording.elide(self.picture.title, 100), 12, self.colours.ink, bold=True)
+            rows.append(f"<TR><TD>{title}</TD></TR>")
+        entries = self._entries() if legend else []
+        for start in range(0, len(entries), LEGEND_PER_LINE):
+            cells = "".join(f"<TD>{entry}</TD>" for entry in entries[start : start + LEGEND_PER_LINE])
+            rows.append(
+                '<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="0">'
+                f"<TR>{cells}</TR></TABLE></TD></TR>"
+            )
+        if not rows:
+            return ""
+        return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="0">{"".join(rows)}</TABLE>>'
+
+    def _entries(self) -> list[str]:
+        """One small box for each family in the picture."""
+        shown = {box.family for box in self.picture.boxes.values() if box.kind not in ("end", "source")}
+        known = [family for family in ENTRIES if family in shown]
+        unknown = sorted(shown - set(ENTRIES))
+        found = []
+        for family in (*known, *unknown):
+            paint = self.colours.family(family)
+            words = " ".join(text for text in ENTRIES.get(family, ("", wording.clean(family))) if text)
+            style = "ROUNDED,DASHED" if family in ("move", "constant") else "ROUNDED"
+            found.append(
+                '<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="0" CELLPADDING="2"'
+                f' COLOR="{paint.line}" BGCOLOR="{paint.fill}" STYLE="{style}">'
+                f"<TR><TD>{_text(words, 8, self.colours.ink)}</TD></TR></TABLE>"
+            )
+        return found
+
+
+def _text(text: str, size: int, colour: str, bold: bool = False) -> str:
+    """A run of an HTML-like label; nothing where there is no text, since `<B></B>` is an error."""
+    if not text:
+        return ""
+    shown = f"<B>{_escaped(text)}</B>" if bold else _escaped(text)
+    return f'<FONT POINT-SIZE="{size}" COLOR="{colour}">{shown}</FONT>'
+
+
+def _lines(texts: Iterable[str], size: int, colour: str, bold: bool = False) -> str:
+    return "<BR/>".join(_text(text, size, colour, bold) for text in texts)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=True)
+
+
+def _plain(text: str) -> str:
+    """A tooltip, in which neither entities nor backslashes mean anything."""
+    return graphviz.escape(html.escape(wording.elide(text, 400), quote=True))
