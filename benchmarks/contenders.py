@@ -26,7 +26,7 @@ from graphattn.ops.mask import mask_hiding
 from graphattn.ops.matmul import matmul, matmul_absorbing
 from graphattn.ops.scale import scale_dividing
 from graphattn.ops.softmax import softmax
-from graphattn.ops.split import split
+from graphattn.ops.split import split_evenly
 from graphattn.ops.transpose import transpose
 
 PROJECTIONS = ("w_q", "w_k", "w_v", "w_o")
@@ -91,18 +91,17 @@ def straight_line(case: Case) -> Contender:
     """What one would write by hand for this very block: our kernels in a row, nothing recorded."""
     x, d_k = case.x, case.d // case.h
     w_q, w_k, w_v, w_o = case.weights.values()
-    cuts = [(start, start + d_k) for start in range(0, case.d, d_k)]
     visible = causal_mask(case.n, case.n, 0)
     divisor, hidden = math.sqrt(d_k), -math.inf
 
     def heads(rows: Matrix) -> Any:
-        return zip(*[split(row, cuts) for row in rows])
+        return zip(*[split_evenly(row, case.h) for row in rows])
 
     def block() -> Matrix:
         norm = [layernorm(row, None, None, EPS) for row in x]
-        q = [linear(row, w_q, None, dot) for row in norm]
-        k = [linear(row, w_k, None, dot) for row in norm]
-        v = [linear(row, w_v, None, dot) for row in norm]
+        q = linear(norm, w_q, None, dot)
+        k = linear(norm, w_k, None, dot)
+        v = linear(norm, w_v, None, dot)
         outs = []
         for queries, keys, values in zip(heads(q), heads(k), heads(v)):
             scores = matmul(queries, transpose(keys), dot)
@@ -111,7 +110,7 @@ def straight_line(case: Case) -> Contender:
             weights = [softmax(row) for row in masked]
             outs.append(matmul_absorbing(weights, values, dot, math.isfinite, 0.0))
         joined = [concat(*parts) for parts in zip(*outs)]
-        mixed = [linear(row, w_o, None, dot) for row in joined]
+        mixed = linear(joined, w_o, None, dot)
         return [list(map(add, row, more)) for row, more in zip(x, mixed)]
 
     return block

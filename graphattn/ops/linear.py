@@ -27,9 +27,9 @@ def shape(x: Spec, w: Spec, b: Spec | None = None) -> Spec:
     return Spec((*x.shape[:-1], w.shape[0]), (*x.axes[:-1], w.axes[0]))
 
 
-def linear(row, w, b, dot):
-    y = [dot(row, weights) for weights in w]
-    return y if b is None else [v + bias for v, bias in zip(y, b)]
+def linear(x, w, b, dot):
+    y = [[dot(row, weights) for weights in w] for row in x]
+    return y if b is None else [[v + bias for v, bias in zip(row, b)] for row in y]
 
 
 def linear_empty(row, w, b):
@@ -37,7 +37,7 @@ def linear_empty(row, w, b):
 
 
 def kernel(numbers: Numbers, x: Spec, w: Spec, b) -> Kernel:
-    return Kernel(linear, 1, 2, 1, dot=numbers.dot) if x.shape[-1] else Kernel(linear_empty, 1, 2, 1)
+    return Kernel(linear, 2, 2, 1, dot=numbers.dot) if x.shape[-1] else Kernel(linear_empty, 1, 2, 1)
 
 
 def expand(g, x, w, b):
