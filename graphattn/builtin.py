@@ -6,7 +6,7 @@ Feeds are drawn from `random.Random(seed)` and rounded to a few decimals, so tha
 is exactly what was fed, and a reader can follow with a pocket calculator.
 
 >>> specimen("block", n=3, d=4).graph
-<graph 'block': 11 nodes, 7 fed>
+<graph 'block': 6 nodes, 5 fed>
 """
 
 from __future__ import annotations
