@@ -137,3 +137,15 @@ def need_size(what: str, value: object, least: int = 0) -> None:
     """Reject an attribute that is not an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise Rejected(f"{what} must be an int of {least} or more, got {value!r}")
+
+
+def need_number(what: str, value: object, positive: bool = False) -> float:
+    """An attribute as a float; rejected where it is not a number (or decimal text) of 0 or more,
+    or above 0 where it must be `positive`."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number < math.inf or (positive and not number):
+        raise Rejected(f"{what} is {value!r}; expected a number {'above 0' if positive else 'of 0 or more'}")
+    return number

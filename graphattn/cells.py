@@ -78,7 +78,7 @@ def _shorthand(function: str) -> Callable[..., Apply]:
 
 add, subtract, multiply, divide = map(_shorthand, ("add", "subtract", "multiply", "divide"))
 absorb, exp, sqrt, where = map(_shorthand, ("absorb", "exp", "sqrt", "where"))
-tanh, erf, sin, cos = map(_shorthand, ("tanh", "erf", "sin", "cos"))
+tanh, erf, sin, cos, log = map(_shorthand, ("tanh", "erf", "sin", "cos", "log"))
 
 
 def total(terms: Iterable[Expression]) -> Apply:

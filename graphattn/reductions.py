@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .axes import Spec, need_kind, need_rank, position
 from .cells import Cell, Expression
-from .nested import full
+from .nested import at, full, indices
 from .numbers import Numbers
 from .op import Kernel, Op, Reject, Sample
 
@@ -45,6 +46,18 @@ def along_line(index: tuple[int, ...], x: Spec, axis: int) -> Iterator[tuple[int
 def line(index: tuple[int, ...], x: Spec, axis: int) -> Iterator[Cell]:
     """The cells of the operand that share the index except along `axis`."""
     return (Cell(0, place) for place in along_line(index, x, axis))
+
+
+def nothing_visible(value: Any, x: Spec, axis: int) -> str:
+    """'nothing is visible in row …' for the rows along an axis that are −∞ throughout, or ''."""
+    place = position(axis, x.rank)
+    empty = [
+        [*index[:place], *index[place + 1 :]]
+        for index in indices(folded(x, axis=axis).shape)
+        if x.shape[place] and all(at(value, cell) == -math.inf for cell in along_line(index, x, axis))
+    ]
+    more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
+    return f"nothing is visible in row {', '.join(map(str, empty[:3]))}{more}" if empty else ""
 
 
 def reduction(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from .. import masks
-from ..axes import Spec, describe, need_kind, need_rank, unify
+from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
 from ..cells import Cell, Literal, add, divide, multiply, sqrt, subtract, total
 from ..errors import Rejected
 from ..numbers import Numbers
@@ -26,17 +26,8 @@ def shape(x: Spec, gamma: Spec | None = None, beta: Spec | None = None, *, eps: 
             if row.shape != x.shape[-1:]:
                 raise Rejected(f"{name} is {describe(row)}; expected one row of {x.shape[-1]}")
             unify(x.axes[-1], row.axes[-1])
-    need_eps(eps)
+    need_number("eps", eps)
     return Spec(x.shape, x.axes)
-
-
-def need_eps(eps) -> None:
-    try:
-        number = math.nan if isinstance(eps, bool) else float(eps)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise Rejected(f"eps is {eps!r}; expected a number of 0 or more")
 
 
 def layernorm(row, gamma, beta, eps):

@@ -7,7 +7,7 @@ as it is commonly computed. Positions start at 0.
 from __future__ import annotations
 
 from ..axes import Spec, need_size
-from ..cells import Apply, Literal, cos, divide, exp, multiply, sin
+from ..cells import Literal, cos, divide, exp, log, multiply, sin
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
@@ -34,7 +34,7 @@ def kernel(numbers: Numbers, *, n, d) -> Kernel:
 def explain(index, *, n, d):
     p, j = index
     exponent = divide(Literal(-(j - j % 2)), Literal(d))
-    rate = exp(multiply(exponent, Apply("log", (Literal(10000),))))
+    rate = exp(multiply(exponent, log(Literal(10000))))
     return (cos if j % 2 else sin)(multiply(Literal(p), rate))
 
 

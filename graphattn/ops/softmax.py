@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
-from .. import masks, nested
+from .. import masks
 from ..axes import Spec, position
 from ..cells import Apply, Cell, Literal, divide, exp, maximum, subtract, total, where
 from ..errors import Rejected, suggest
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
-from ..reductions import along_axis, along_line, folded, line
+from ..reductions import along_axis, folded, line, nothing_visible
 
 EMPTY = ("zero", "nan")
 
@@ -65,18 +65,8 @@ def explain(index, x: Spec, *, axis, empty):
 
 
 def warn(values, y, x: Spec, *, axis, empty) -> list[str]:
-    empty_rows = [
-        index
-        for index in nested.indices(folded(x, axis=axis).shape)
-        if x.shape[position(axis, x.rank)]
-        and all(nested.at(values[0], place) == -math.inf for place in along_line(index, x, axis))
-    ]
-    if not empty_rows:
-        return []
-    where = ", ".join(str([i for k, i in enumerate(r) if k != position(axis, x.rank)]) for r in empty_rows[:3])
-    more = "" if len(empty_rows) <= 3 else f" and {len(empty_rows) - 3} more"
-    gives = "0" if empty == "zero" else "NaN"
-    return [f"nothing is visible in row {where}{more}: all its weights are {gives}"]
+    told = nothing_visible(values[0], x, axis)
+    return [f"{told}: all its weights are {'0' if empty == 'zero' else 'NaN'}"] if told else []
 
 
 matrix = [[0.5, -1.25, 2.0], [1000.0, 1001.0, 1002.0]]
