@@ -1,0 +1,95 @@
+"""y[i] = x[i] − max x − ln Σₖ exp(x[k] − max x), along an axis: the logarithm of softmax.
+
+x: any rank from 1. A hidden cell (−∞) stays −∞. As in PyTorch, a row with nothing visible, and one
+with +∞ or NaN, gives NaN. The logarithm is taken of the sum, not of each weight, so that a weight
+too small to be written as a number still has one.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import masks
+from ..axes import Spec, position
+from ..cells import Cell, exp, log, maximum, subtract, total
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+from ..reductions import along_axis, folded, line, nothing_visible
+
+
+def shape(x: Spec, *, axis: int = -1) -> Spec:
+    folded(x, axis=axis)
+    return Spec(x.shape, x.axes)
+
+
+def log_softmax(row):
+    if not row:
+        return []
+    peak = max(row)
+    shifted = [v - peak for v in row]
+    log_total = math.log(math.fsum([math.exp(v) for v in shifted]))
+    return [v - log_total for v in shifted]
+
+
+def kernel(numbers: Numbers, x: Spec, *, axis) -> Kernel:
+    return along_axis(log_softmax, x, axis)
+
+
+def expand(g, x, *, axis):
+    shifted = g.subtract(x, g.maximum(x, axis=axis, name="peak"), name="shifted")
+    total = g.total(g.exp(shifted, name="raised"), axis=axis, name="total")
+    return g.subtract(shifted, g.log(total, name="log_total"), name="logarithm")
+
+
+def explain(index, x: Spec, *, axis):
+    row = list(line(index, x, axis))
+    peak = maximum(row)
+    log_total = log(total(exp(subtract(cell, peak)) for cell in row))
+    return subtract(subtract(Cell(0, index), peak), log_total)
+
+
+def cost(x: Spec, *, axis) -> int:
+    return 5 * x.size + folded(x, axis=axis).size
+
+
+def warn(values, y, x: Spec, *, axis) -> list[str]:
+    told = nothing_visible(values[0], x, axis)
+    return [f"{told}: all its logarithms are NaN"] if told else []
+
+
+matrix = [[0.5, -1.25, 2.0], [1000.0, 1001.0, 1002.0]]
+
+register(
+    Op(
+        name="log_softmax",
+        title="log softmax",
+        glyph="ln σ",
+        family="softmax",
+        formula="x − max − ln Σ exp(x − max), each row",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=cost,
+        masked=masks.first,
+        warn=warn,
+        range=(-math.inf, 0.0),
+        note=lambda x, *, axis: "" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}",
+        samples=(
+            Sample((matrix,)),
+            Sample((matrix,), {"axis": 0}),
+            Sample(([matrix, matrix],), {"axis": -2}),
+            Sample(([[0.5, -math.inf, 1.0], [-math.inf, -math.inf, -math.inf]],)),
+            Sample(([[math.nan, 0.5], [0.5, math.nan], [-math.inf, math.nan], [math.inf, 0.5]],)),
+            Sample(([-745.2, 0.0, 800.0],)),
+            Sample(([[], []],)),
+            Sample(([[], []],), {"axis": 0}),
+        ),
+        rejects=(
+            Reject((Spec(()),), {}, "x has rank 0; expected rank 1 or more"),
+            Reject((Spec((2, 2)),), {"axis": 5}, "axis 5 does not exist; expected an axis from -2 to 1"),
+            Reject((Spec((2, 2), kind="bool"),), {}, "x holds bool; expected float"),
+        ),
+    )
+)
