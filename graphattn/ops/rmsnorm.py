@@ -1,0 +1,97 @@
+"""y = x / √(mean(x²) + eps) · gamma, each row (Zhang and Sennrich 2019, equation 4).
+
+x (…, d); gamma (d) or left out. Unlike layernorm it takes no mean away and adds no bias. The sum is
+`math.fsum`; eps stands inside the root. Where x² overflows (|x| > 1.3e154), y is 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import masks
+from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
+from ..cells import Cell, Literal, add, divide, multiply, sqrt, total
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..numbers import divide as quotient
+from ..numbers import total as exact_sum
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, gamma: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:
+    need_kind("float", x=x, gamma=gamma)
+    need_rank(1, x=x)
+    if gamma is not None:
+        if gamma.shape != x.shape[-1:]:
+            raise Rejected(f"gamma is {describe(gamma)}; expected one row of {x.shape[-1]}")
+        unify(x.axes[-1], gamma.axes[-1])
+    need_number("eps", eps)
+    return Spec(x.shape, x.axes)
+
+
+def rmsnorm(row, gamma, eps):
+    if not row:
+        return []
+    root = math.sqrt(exact_sum([v * v for v in row]) / len(row) + eps)
+    y = [v / root for v in row] if root else [quotient(v, root) for v in row]
+    return y if gamma is None else [v * g for v, g in zip(y, gamma)]
+
+
+def kernel(numbers: Numbers, x: Spec, gamma, *, eps) -> Kernel:
+    return Kernel(rmsnorm, 1, 1, eps=float(eps))
+
+
+def expand(g, x, gamma, *, eps):
+    mean = g.mean(g.multiply(x, x, name="squared"), name="mean")
+    root = g.sqrt(g.add(mean, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    y = g.divide(x, root, name="normalized")
+    return y if gamma is None else g.multiply(y, gamma, name="scaled")
+
+
+def explain(index, x: Spec, gamma, *, eps):
+    *lead, j = index
+    row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
+    mean = divide(total(multiply(cell, cell) for cell in row), Literal(x.shape[-1]))
+    y = divide(Cell(0, index), sqrt(add(mean, Literal(str(eps), "eps"))))
+    return y if gamma is None else multiply(y, Cell(1, (j,)))
+
+
+def cost(x: Spec, gamma, *, eps) -> int:
+    rows = x.size // max(x.shape[-1], 1)
+    return x.size * (3 + (gamma is not None)) + 3 * rows
+
+
+matrix = [[0.5, -1.25, 2.0], [1e8, 1e8 + 1, 1e-8]]
+
+register(
+    Op(
+        name="rmsnorm",
+        title="RMSNorm",
+        glyph="rms",
+        family="norm",
+        formula="x / √(mean(x²) + eps), each row",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=cost,
+        masked=masks.first,
+        note=lambda x, gamma, *, eps: f"eps={eps}",
+        samples=(
+            Sample((matrix,)),
+            Sample((matrix, [1.5, 0.5, -1.0]), {"eps": "1e-12"}),
+            Sample(([[0.0, 0.0], [-3.0, 4.0]],), {"eps": 0}),
+            Sample(([[[1e150, 1.0]], [[1e-150, -1e-150]]], [2.0, 3.0]), {"eps": 0.1}),
+            Sample(([0.75],)),
+            Sample(([[], []],)),
+        ),
+        rejects=(
+            Reject((Spec((2, 3)), Spec((2,))), {}, "gamma is 2; expected one row of 3"),
+            Reject((Spec((2, 3)),), {"eps": -1e-5}, "eps is -1e-05; expected a number of 0 or more"),
+            Reject((Spec((2, 3)),), {"eps": "inf"}, "eps is 'inf'; expected a number of 0 or more"),
+            Reject((Spec(()),), {}, "x has rank 0; expected rank 1 or more"),
+            Reject((Spec((2, 3), kind="int"),), {}, "x holds int; expected float"),
+        ),
+    )
+)
