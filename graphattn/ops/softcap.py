@@ -1,0 +1,79 @@
+"""y = cap · tanh(x / cap), every cell: near x where x is small, never beyond ± cap (Gemma 2, 2024, 2).
+
+x: any shape; cap: a number above 0, or decimal text. Scores are capped before they are masked: a
+hidden cell (−∞) would come out as −cap, which a softmax sees; such a step carries a warning.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import masks, nested
+from ..axes import Spec, need_number
+from ..cells import Cell, Literal, divide, multiply, tanh
+from ..elementwise import same
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, *, cap: float | str) -> Spec:
+    need_number("cap", cap, positive=True)
+    return same(x)
+
+
+def softcap(x, cap):
+    return cap * math.tanh(x / cap)
+
+
+def kernel(numbers: Numbers, x: Spec, *, cap) -> Kernel:
+    return Kernel(softcap, 0, cap=float(cap))
+
+
+def expand(g, x, *, cap):
+    limit = g.constant(str(cap), name="cap")
+    return g.multiply(limit, g.tanh(g.divide(x, limit, name="ratio"), name="tanh"), name="product")
+
+
+def explain(index, x: Spec, *, cap):
+    limit = Literal(str(cap), str(cap))
+    return multiply(limit, tanh(divide(Cell(0, index), limit)))
+
+
+def warn(values, y, x: Spec, *, cap) -> list[str]:
+    count = sum(cell == -math.inf for cell in nested.flat(values[0]))
+    if not count:
+        return []
+    cells = "1 hidden cell (−∞) becomes" if count == 1 else f"{count} hidden cells (−∞) become"
+    return [f"{cells} -{cap}, which a softmax sees; the mask belongs after softcap"]
+
+
+register(
+    Op(
+        name="softcap",
+        title="softcap",
+        glyph="⌢",
+        family="scale",
+        formula="y = cap · tanh(x / cap)",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=lambda x, *, cap: 3 * x.size,
+        masked=masks.first,
+        warn=warn,
+        note=lambda x, *, cap: f"cap {cap}",
+        samples=(
+            Sample(([[0.5, -1.25, 2.0], [49.0, 1e-9, -1e300]],), {"cap": 50}),
+            Sample(([[[1.0, -3.0]], [[0.0, 100.0]]],), {"cap": "0.1"}),
+            Sample(([math.inf, -math.inf, math.nan],), {"cap": 2.5}),
+            Sample((1.5,), {"cap": 1e-300}),
+            Sample(([[], []],), {"cap": 30.0}),
+        ),
+        rejects=(
+            Reject((Spec((2,)),), {"cap": 0}, "cap is 0; expected a number above 0"),
+            Reject((Spec((2,)),), {"cap": "fifty"}, "cap is 'fifty'; expected a number above 0"),
+            Reject((Spec((2,), kind="int"),), {"cap": 1}, "x holds int; expected float"),
+        ),
+    )
+)
