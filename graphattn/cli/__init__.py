@@ -1,0 +1,99 @@
+"""The command line: `graphattn demo | trace | render | ops | experiments`.
+
+Results go to stdout, messages to stderr. Exit status: 0 fine, 2 bad usage or bad input, told in one
+sentence without a traceback. Each command is one file, imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import GraphError, suggest
+from .output import prepare_streams
+
+COMMANDS = ("demo", "trace", "render", "ops", "experiments")
+
+
+class Commands(click.Group):
+    """The group of all commands: loads them on use, and tells what went wrong in one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return import_module(f".{cmd_name}", __package__).command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise GraphError(
+                f"there is no command {args[0]!r}; expected one of {', '.join(COMMANDS)}"
+                + suggest(args[0], COMMANDS)
+            )
+        return super().resolve_command(ctx, args)
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:
+        """Run a command line; always ends in SystemExit."""
+        prepare_streams()
+        try:
+            code = super().main(args, prog_name or "graphattn", **{**extra, "standalone_mode": False})
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has seen enough: `graphattn trace block | head`
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (the exit flushes it)
+            sys.exit(0)
+        except (click.exceptions.Abort, KeyboardInterrupt):
+            _tell("stopped")
+            sys.exit(130)
+        except Exception as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            _tell(sentence)
+            sys.exit(2)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What to tell a person of an error; None for one that is a fault of ours."""
+    if isinstance(error, click.UsageError):
+        where = error.ctx.command_path if error.ctx else "graphattn"
+        said = " ".join(error.format_message().split()).rstrip(".")
+        return f"{said[:1].lower()}{said[1:]} (`{where} --help` tells more)"
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, GraphError):
+        return str(error)
+    if isinstance(error, OSError):
+        reason = (error.strerror or str(error)).lower()
+        return f"{error.filename}: {reason}" if error.filename else reason
+    if isinstance(error, RecursionError):
+        return "the input is nested too deep; expected a simpler one"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; expected smaller sizes"
+    return None
+
+
+def _tell(sentence: str) -> None:
+    """One sentence on one line of stderr, whatever newlines were in what it quotes."""
+    print("graphattn: " + "\\n".join(sentence.splitlines()), file=sys.stderr)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """A microscope for attention: run it as a graph and see every number.
+
+    \b
+    graphattn demo                         a trained model at work, step by step
+    graphattn trace block --n 3 --d 4      every tensor of an attention block
+    graphattn render block -o block.svg    the same as a picture
+    graphattn ops softmax                  all there is to know of one op
+    """

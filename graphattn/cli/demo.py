@@ -1,0 +1,73 @@
+"""`graphattn demo`: a trained model at work, explained step by step, and its files for a closer look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..errors import GraphError
+from ..specimen import Specimen
+from ..trace import Trace
+from .output import console, counted, progress
+
+FOLDER = "graphattn-demo"
+NEXT = {
+    "graphattn demo abcdabcdabcd": "the same with a text of yours",
+    "graphattn trace toy --tensor '*head0.weights'": "single tensors, by name",
+    "graphattn trace block --n 3 --d 4 --causal": "one small block, every number",
+    "graphattn render block -o block.svg": "and its picture",
+    "graphattn ops softmax": "all there is to know of one op",
+}
+
+
+@click.command(short_help="Watch a trained model at work, step by step.")
+@click.argument("text", default="")
+@click.option("-o", "--output", "folder", metavar="FOLDER", default=FOLDER, help=f"Where files go.  [{FOLDER}]")
+def command(text: str, folder: str) -> None:
+    """Watch a small trained model read TEXT (letters a to z) and guess each next letter.
+
+    Prints the walk through it, and writes the diagram and the full dump into a folder.
+    """
+    from ..weights import toy_induction
+    from .tour import tour
+
+    specimen = toy_induction.toy_induction(text or toy_induction.TEXT)
+    with progress("running the model") as say:
+        trace = specimen.run(listeners=[counted(len(specimen.graph.at("op")), say)])
+    out = console()
+    for line in tour(specimen, trace):
+        out.print(line)
+    target = Path(folder)
+    written = _write(specimen, trace, target)
+    out.print()
+    out.print("Written, for a closer look", style="bold cyan")
+    out.print()
+    for path, what in written.items():
+        out.print(f"  {target / path}".ljust(34) + what)
+    out.print()
+    out.print("What to try next", style="bold cyan")
+    out.print()
+    for line, what in NEXT.items():
+        out.print(f"  {line}".ljust(52) + what)
+
+
+def _write(specimen: Specimen, trace: Trace, folder: Path) -> dict[str, str]:
+    """Draw and dump into a folder: what is in each file, by its name."""
+    from graphattn.dumps.picture import render
+    from graphattn.dumps.trace_text import trace_text
+    from graphattn.dumps.write import write_text
+
+    if folder.exists() and not folder.is_dir():
+        raise GraphError(f"{str(folder)!r} is a file; expected a folder to write into")
+    folder.mkdir(parents=True, exist_ok=True)
+    with progress("drawing"):
+        render(specimen.graph, folder / "heads.svg", level="head")
+        render(specimen.graph, folder / "model.svg", level="op")
+    with progress("writing the dump"):
+        write_text(folder / "trace.txt", trace_text(trace))
+    return {
+        "heads.svg": "the model as a picture, a box for each head",
+        "model.svg": "the same, with what is inside the heads",
+        "trace.txt": f"all {len(trace.names)} tensors of this run, number by number",
+    }

@@ -1,0 +1,165 @@
+"""`graphattn ops`: every op in a table; `graphattn ops NAME`: all there is to know of one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import click
+
+from .. import nested
+from ..axes import describe
+from ..graph import Graph
+from ..op import LEVELS, OPS, Op, Sample, find
+from ..trace import run
+from .output import OUTPUT, aligned, emit
+
+
+@click.command(short_help="List every op, or print the card of one.")
+@click.argument("name", required=False)
+@click.option(
+    "--with", "files", metavar="FILE.py", multiple=True,
+    help="Execute a Python file first, which may register ops of its own. May be repeated.",
+)  # fmt: skip
+@OUTPUT
+def command(name: str | None, files: tuple[str, ...], output: str | None) -> None:
+    """List every op, or print the card of the op NAME.
+
+    A card has the formula, the signature, shapes and cost on the op's own samples, what it is made of,
+    and an example with numbers.
+    """
+    from .source import execute
+
+    Graph()  # fills the registry
+    for file in files:
+        execute(Path(file))
+    emit(card(find(name)) if name else table(), output)
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def table() -> str:
+    """One line for each op, by family."""
+    families = list(dict.fromkeys(op.family for op in OPS.values()))
+    ordered = sorted(OPS.values(), key=lambda op: (families.index(op.family), op.name))
+    rows = [("", "op", "family", "level", "formula")]
+    rows += [(op.glyph, op.name, op.family, op.level, op.formula) for op in ordered]
+    return aligned(rows) + f"\n{len(OPS)} ops; `graphattn ops NAME` prints the card of one.\n"
+
+
+# ---------------------------------------------------------------- one of them
+
+
+def card(op: Op) -> str:
+    """All that the record of an op says, and what its samples show."""
+    parts = {"": f"{_title(op)}\n\n{op.doc.strip()}", "call": _call(op)}
+    if op.samples:
+        parts["shapes and cost of its samples"] = _costs(op)
+        if op.expand is not None:
+            parts[f"made of, at level {_finer(op)}"] = _expansion(op)
+        parts["example"] = _example(op)
+    return "\n".join(
+        f"{name}\n\n{indent(text.rstrip(), '    ')}\n" if name else f"{text}\n" for name, text in parts.items()
+    )
+
+
+def _title(op: Op) -> str:
+    said = [f"family {op.family}", f"level {op.level}"]
+    if op.moves:
+        said.append("moves numbers, without arithmetic")
+    if op.range:
+        said.append(f"values from {op.range[0]:g} to {op.range[1]:g}")
+    return f"{op.name}   {op.glyph}   {op.title}\n\n    {op.formula}\n\n{', '.join(said)}"
+
+
+def _call(op: Op) -> str:
+    """As the builder method takes it: operands, then attributes."""
+    shown = []
+    starred = False
+    for p in op.parameters.values():
+        if p.keyword_only and not starred:
+            shown.append("*")
+        starred = starred or p.keyword_only or p.variadic
+        shown.append(f"*{p.name}" if p.variadic else p.name if p.required else f"{p.name}={p.default!r}")
+    return f"g.{op.name}({', '.join(shown)})"
+
+
+def _costs(op: Op) -> str:
+    """Operands, attributes, result, flops and bytes of each sample."""
+    from graphattn.passes.cost import cost
+
+    rows = [("operands", "attributes", "result", "flops", "bytes")]
+    for sample in op.samples:
+        graph, _ = _sampled(op, sample)
+        node, total = graph.node(RESULT), cost(graph)
+        operands = [
+            f"{op.operand_name(slot)} {describe(graph.spec(ref))}"
+            for slot, ref in enumerate(node.operands)
+            if ref is not None
+        ]
+        attributes = [f"{name}={value!r}" for name, value in node.given.items()]
+        results = dict.fromkeys(describe(spec) for spec in node.outputs)
+        rows.append(
+            (
+                ", ".join(operands),
+                ", ".join(attributes),
+                ", ".join(results),
+                f"{total.flops:,}",
+                f"{total.bytes:,}",
+            )
+        )
+    return aligned(rows)
+
+
+def _finer(op: Op) -> str:
+    return LEVELS[LEVELS.index(op.level) + 1]
+
+
+def _expansion(op: Op) -> str:
+    """What the first sample is made of, one line a node."""
+    from graphattn.dumps.rows import node_rows
+
+    graph, _ = _sampled(op, op.samples[0])
+    rows = [
+        (_inner(row.name), f"= {_inner(row.expression)}", row.axes)
+        for row in node_rows(graph.at(_finer(op)))
+        if not row.op.fed
+    ]
+    return aligned(rows)
+
+
+def _inner(text: str) -> str:
+    """Without the name of the composite before the names of its parts."""
+    return re.sub(rf"\b{RESULT}\.", "", text)
+
+
+def _example(op: Op) -> str:
+    """The first sample, number by number."""
+    from graphattn.dumps.trace_text import trace_text
+
+    graph, feeds = _sampled(op, op.samples[0])
+    return trace_text(run(graph, feeds, level=op.level, allow_nonfinite=True))
+
+
+RESULT = "y"
+
+
+def _sampled(op: Op, sample: Sample) -> tuple[Graph, dict[str, Any]]:
+    """A sample as a graph with the one node `y`, and its feeds."""
+    graph = Graph(op.name)
+    feeds = {}
+    operands = []
+    for slot, value in enumerate(sample.operands):
+        if value is None:
+            operands.append(None)
+            continue
+        name = re.sub(r"\[(\d+)\]", r"\1", op.operand_name(slot))
+        cell = next(nested.flat(value), 0.0)
+        kind = "bool" if isinstance(cell, bool) else "int" if isinstance(cell, int) else "float"
+        operands.append(graph.input(name, nested.shape_of(value), kind=kind))
+        feeds[name] = value
+    graph.apply(op, *operands, **sample.attributes, name=RESULT)
+    return graph, feeds

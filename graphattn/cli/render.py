@@ -1,0 +1,28 @@
+"""`graphattn render`: draw a graph as SVG, PNG or DOT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..errors import GraphError
+from .output import progress, wrote
+from .source import LEVEL, read_specimen, specimen_options
+
+
+@click.command(short_help="Draw a graph as a block diagram.")
+@specimen_options
+@LEVEL
+@click.option("--theme", metavar="THEME", default="light", help="light or dark.  [light]")
+@click.option("-o", "--output", metavar="FILE", help="The picture: a name that ends in .svg, .png or .dot.")
+def command(level: str | None, theme: str, output: str | None, **source: Any) -> None:
+    """Draw SOURCE as a block diagram: clusters by scope, names and shapes on the edges."""
+    if output is None:
+        raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
+    graph = read_specimen(**source).graph
+    from graphattn.dumps.picture import render
+
+    with progress("drawing"):
+        render(graph, output, level=level or "op", theme=theme)
+    wrote(output)

@@ -1,0 +1,238 @@
+"""What a command works on: SOURCE and the options that go with it, as a `Specimen`.
+
+SOURCE is the name of a built-in graph, or a file: a graph or trace that was saved (text or JSON), a
+Python file that defines a graph, or the weights of one head.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import GraphError, suggest
+from ..op import LEVELS
+from .output import message
+
+TOY = "toy"
+HELP = """
+
+    \b
+    SOURCE is one of
+      attention, multi-head, block   built-in graphs of the size that --n, --d, --heads give
+      toy                            the trained model of `graphattn demo`
+      a .txt or .json file           a graph or a trace that was saved
+      a .py file                     executed: its Graph named `graph`, or the only one in it,
+                                     with its `feeds` and `labels` if it has them
+      a .safetensors, .npz or .json  one trained head: x, w_q, w_k, w_v, or q, k, v
+    """
+
+
+def specimen_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """SOURCE and the options that `read_specimen` takes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    command.__doc__ = (command.__doc__ or "") + HELP
+    return command
+
+
+OPTIONS = (
+    click.argument("source", metavar="SOURCE"),
+    click.option("--n", type=click.IntRange(min=1), help="Tokens of a built-in graph.  [4]"),
+    click.option("--d", type=click.IntRange(min=1), help="Features of a built-in graph.  [8]"),
+    click.option("--heads", type=click.IntRange(min=1), help="Heads of a built-in graph.  [2]"),
+    click.option("--causal", is_flag=True, default=None, help="Hide later tokens from earlier ones."),
+    click.option(
+        "--projections/--no-projections",
+        default=None,
+        help="Whether X is projected to Q, K, V, or they are split from it as they are.",
+    ),
+    click.option("--text", help="What the trained model reads, letters from a to z."),
+    click.option("--seed", type=int, help="Draw the feeds at random, the same for the same seed.  [0]"),
+    click.option(
+        "--feeds",
+        "feed_files",
+        metavar="FILE",
+        multiple=True,
+        help="Feed these tensors, by name: .json, .csv, .npy, .npz, .safetensors. May be repeated.",
+    ),
+    click.option(
+        "--labels",
+        metavar="A,B,…",
+        multiple=True,
+        help="Names of the tokens, or with AXIS=A,B,… of another axis. May be repeated.",
+    ),
+)
+LEVEL = click.option(
+    "--level", default=None, metavar="LEVEL", help=f"How far to zoom in: {', '.join(LEVELS)}.  [op]"
+)
+
+
+def read_specimen(
+    source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
+    text: str | None = None, **sizes: Any,
+) -> Any:  # fmt: skip
+    """The graph, what to feed it, and its labels. Raises a `GraphError` for what cannot be read."""
+    from ..specimen import Specimen
+
+    sizes = {name: value for name, value in sizes.items() if value is not None}
+    found = _found(source, sizes, text, seed)
+    feeds = dict(found.feeds)
+    if not feeds and found.graph.inputs and (seed is not None or not feed_files):
+        from ..builtin import random_feeds
+
+        feeds = random_feeds(found.graph, seed or 0)
+        message(f"{source} has no feeds: they are drawn at random (--seed {seed or 0})")
+    for path in feed_files:
+        feeds |= _feeds_of(path, found.graph)
+    named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
+    return Specimen(found.graph, feeds, named, found.recorded)
+
+
+def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | None) -> Any:
+    from .. import builtin
+
+    if source in builtin.GRAPHS:
+        _refuse(source, text=text)
+        return builtin.specimen(source, **sizes, seed=seed or 0)
+    _refuse(source, **sizes)
+    if source == TOY:
+        from ..weights import toy_induction
+
+        return toy_induction.toy_induction(toy_induction.TEXT if text is None else text)
+    _refuse(source, text=text)
+    path = Path(source)
+    if not path.exists():
+        known = (*builtin.GRAPHS, TOY)
+        raise GraphError(
+            f"{source!r} is neither a file nor a built-in graph;"
+            f" expected one of {', '.join(known)}, or a file{suggest(source, known)}"
+        )
+    if path.is_dir():
+        raise GraphError(f"{source!r} is a folder; expected a file")
+    if path.suffix.lower() == ".py":
+        return _of_python(path)
+    if path.suffix.lower() in (".safetensors", ".npz"):
+        from ..weights.extract import extract
+
+        return extract(path)
+    return _of_text(path)
+
+
+def _refuse(source: str, **options: Any) -> None:
+    """Options that would be ignored are an error."""
+    for name, value in options.items():
+        if value is not None:
+            flag = "no-projections" if value is False else name
+            raise GraphError(f"--{flag} does not apply to {source}; expected it with a built-in graph")
+
+
+def _of_text(path: Path) -> Any:
+    """A saved graph or trace, or the tensors of one head in JSON."""
+    raise NotImplementedError
+
+
+def _of_python(path: Path) -> Any:
+    """Execute a file, and take the graph that it defines."""
+    from ..graph import Graph
+    from ..specimen import Specimen
+
+    names = execute(path)
+    graph = names.get("graph")
+    if not isinstance(graph, Graph):
+        graphs = {id(value): value for value in names.values() if isinstance(value, Graph)}
+        if len(graphs) != 1:
+            raise GraphError(
+                f"{path} defines {len(graphs) or 'no'} graphs; expected one, or one that is named `graph`"
+            )
+        (graph,) = graphs.values()
+    given = {name: names.get(name) for name in ("feeds", "labels")}
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise GraphError(f"{path}: {name} is a {type(value).__name__}; expected a dict")
+    return Specimen(graph, given["feeds"] or {}, given["labels"] or {})
+
+
+def execute(path: Path) -> dict[str, Any]:
+    """Run a Python file and return its names. What it prints goes to stderr."""
+    import runpy
+
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        with redirect_stdout(sys.stderr):
+            return runpy.run_path(str(path), run_name="graphattn_source")
+    except (OSError, MemoryError, RecursionError) as error:
+        if isinstance(error, OSError) and error.filename == str(path):
+            raise
+        raise _told_of(error, path) from None
+    except SyntaxError as error:
+        raise GraphError(f"{path} line {error.lineno}: {error.msg}; expected Python") from None
+    except (Exception, SystemExit) as error:
+        raise _told_of(error, path) from None
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+def _told_of(error: BaseException, path: Path) -> GraphError:
+    """A sentence about an exception of the file's own, with the line where it came from."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    where = f"{path} line {line}" if line else f"{path}"
+    kind = "" if isinstance(error, GraphError) else f"{type(error).__name__}: "
+    return GraphError(f"{where}: {kind}{error}")
+
+
+def _feeds_of(path: str, graph: Any) -> dict[str, Any]:
+    """The tensors of a file, by input name; a lone matrix feeds the only input."""
+    from ..weights.tensor_file import read_tensors
+
+    if Path(path).is_dir():
+        raise GraphError(f"{path!r} is a folder; expected a file of feeds")
+    file = read_tensors(path)
+    feeds = dict(file.tensors)
+    inputs = graph.inputs
+    if Path(path).suffix.lower() in (".csv", ".npy") and not feeds.keys() & inputs.keys():
+        if len(inputs) != 1:
+            raise GraphError(
+                f"{path} is named after none of the inputs; expected a file named {', '.join(list(inputs)[:8])}"
+            )
+        feeds = dict(zip(inputs, feeds.values(), strict=True))
+    for name in file.metadata.keys() & inputs.keys():
+        raise GraphError(
+            f"{path}: {name} is {str(file.metadata[name])[:40]!r}; expected nested lists of numbers"
+        )
+    return feeds
+
+
+def _label(entry: str, graph: Any) -> tuple[str, list[str]]:
+    """(axis, names) of `the,cat,sat` or `feature=a,b`; names with commas in "quotes"."""
+    import csv
+
+    axes = {axis: set() for spec in _specs(graph) for axis in spec.axes if axis}
+    for spec in _specs(graph):
+        for axis, size in zip(spec.axes, spec.shape, strict=True):
+            if axis:
+                axes[axis].add(size)
+    axis, sign, rest = entry.partition("=")
+    if not sign or axis not in axes:
+        axis, rest = "token", entry
+    names = next(csv.reader([rest], skipinitialspace=True), [])
+    if len(names) not in axes.get(axis, ()):
+        sizes = " or ".join(map(str, sorted(axes.get(axis, ()))))
+        raise GraphError(
+            f"--labels has {len(names)} names for axis {axis!r}; expected {sizes or 'an axis of the graph'}"
+        )
+    return axis, names
+
+
+def _specs(graph: Any) -> Any:
+    return (spec for node in graph.nodes.values() for spec in node.outputs)
