@@ -15,7 +15,7 @@ from textwrap import fill
 from rich.text import Text
 
 from .. import nested
-from ..graph import Graph
+from ..graph import Graph, Node
 from ..specimen import Specimen
 from ..trace import Trace
 
@@ -50,25 +50,46 @@ def tour(specimen: Specimen, trace: Trace) -> Iterator[Text]:
 
 
 def _graph_lines(graph: Graph) -> Iterator[Text]:
-    """One line for each node that is not fed."""
+    """One line for each node that is evaluated, and under the first layer what is inside it."""
     yield from _heading("The graph")
-    nodes = [node for node in graph.nodes.values() if node.operands]
-    width = max(len(node.name) for node in nodes)
-    for node in nodes:
-        operands = ", ".join(
-            graph.tensor_name(ref)
-            for ref in node.operands
-            if ref is not None and graph.node(ref.node).op.drawn != "inside"
-        )
-        call = f"{node.op.name}({operands})"
-        shape = " × ".join(map(str, node.outputs[0].shape))
-        yield Text(f"  {node.name:{width}} = {call:42} ").append(f"{shape:>7}", style="dim")
+    inside = graph.at("head")
+    opened = next(node.name for node in graph.nodes.values() if node.op.coarser("head"))
+    width = max(len(node.name) for node in graph.nodes.values() if node.operands)
+    for node in graph.nodes.values():
+        if node.operands:
+            yield _node_line(graph, node, width)
+        if node.name == opened:
+            inner = [part for part in inside.nodes.values() if part.name.startswith(f"{opened}.")]
+            narrow = max(len(_within(part.name, part, inside)) for part in inner)
+            for part in inner:
+                yield _node_line(inside, part, narrow, "└ " if part is inner[-1] else "│ ")
     yield Text()
     yield from _paragraph(
-        "Each layer is x + attention(LayerNorm(x)). Shapes are letters × numbers for each. Zoomed in, the"
-        f" graph has {len(graph.at('op').nodes)} nodes; every tensor in it has a name, such as"
-        f" {INDUCTION}.weights, and is in the dump that this demo writes."
+        "Both layers are made alike. Shapes are letters × numbers for each. Zoomed in further, the graph has"
+        f" {len(graph.at('op').nodes)} nodes; every tensor in it has a name, such as {INDUCTION}.weights, and"
+        " is in the dump that this demo writes."
     )
+
+
+def _node_line(graph: Graph, node: Node, width: int, bar: str = "") -> Text:
+    """`name = op(operands)  shape`; what is drawn inside an op (its weights) is left out."""
+    operands = ", ".join(
+        _within(graph.tensor_name(ref), node, graph)
+        for ref in node.operands
+        if ref is not None and graph.node(ref.node).op.drawn != "inside"
+    )
+    name = _within(node.name, node, graph)
+    shape = "×".join(map(str, node.outputs[0].shape))
+    line = Text(f"  {bar}{name:{width}} = {node.op.name}({operands})", style="dim" if bar else "")
+    return line.append(f"{shape:>{max(WIDTH - len(line), 7)}}", style="dim")
+
+
+def _within(name: str, node: Node, graph: Graph) -> str:
+    """A name as it is called inside the scopes of a node."""
+    scope = node.scope
+    while scope is not None:
+        name, scope = name.removeprefix(f"{scope}."), graph.scopes[scope].parent
+    return name
 
 
 def _embedding(trace: Trace, tokens: Sequence[str]) -> Iterator[Text]:
