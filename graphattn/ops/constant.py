@@ -55,9 +55,13 @@ def explain(index, *, value, axes):
 
 
 def masked(run, masks, values, *, value, axes):
-    if float("-inf") not in nested.flat(value):
+    if not any(map(_hides, nested.flat(value))):
         return None
-    return nested.lift(lambda cell: cell == float("-inf"), [0], [nested.shape_of(value)])(value)
+    return nested.lift(_hides, [0], [nested.shape_of(value)])(value)
+
+
+def _hides(cell) -> bool:
+    return isinstance(cell, (float, str)) and float(cell) == float("-inf")
 
 
 def note(*, value, axes) -> str:
@@ -86,6 +90,7 @@ register(
             Sample((), {"value": ((0.5, -1.0), (2.0, 0.25)), "axes": ("token", "feature")}),
             Sample((), {"value": ((True, False), (True, True))}),
             Sample((), {"value": (3, 1, 2)}),
+            Sample((), {"value": (0.5, "-inf")}),
         ),
         rejects=(
             Reject((), {"value": (1.0, True)}, "value mixes kinds; expected numbers alone, or bools alone"),
