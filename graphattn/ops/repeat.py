@@ -1,0 +1,71 @@
+"""y[…, i, …] = x[…, i // times, …]: each slice along an axis `times` times in a row.
+
+x: any rank from 1, any kind; times: an int of 1 or more. Moves numbers. With grouped heads, `times`
+query heads in a row share one key and value head (Ainslie et al. 2023); PyTorch calls it
+repeat_interleave.
+"""
+
+from __future__ import annotations
+
+from .. import masks
+from ..axes import Spec, need_rank, need_size, position
+from ..cells import Cell
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, times: int, *, axis: int) -> Spec:
+    need_size("times", times, least=1)
+    need_rank(1, x=x)
+    place = position(axis, x.rank)
+    return Spec((*x.shape[:place], x.shape[place] * times, *x.shape[place + 1 :]), x.axes, x.kind)
+
+
+def repeat(x, times):
+    return [part for part in x for _ in range(times)]
+
+
+def kernel(numbers: Numbers, x: Spec, *, times, axis) -> Kernel:
+    return Kernel(repeat, x.rank - position(axis, x.rank), times=times)
+
+
+def explain(index, x: Spec, *, times, axis):
+    place = position(axis, x.rank)
+    return Cell(0, (*index[:place], index[place] // times, *index[place + 1 :]))
+
+
+matrix = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+register(
+    Op(
+        name="repeat",
+        title="repeat",
+        glyph="⁝",
+        family="move",
+        formula="y[i] = x[i // times]",
+        level="primitive",
+        shape=shape,
+        kernel=kernel,
+        explain=explain,
+        cost=lambda x, **_: 0,
+        masked=masks.moved,
+        moves=True,
+        note=lambda x, *, times, axis: f"× {times}",
+        samples=(
+            Sample((matrix,), {"times": 2, "axis": 0}),
+            Sample((matrix,), {"times": 3, "axis": -1}),
+            Sample(([matrix, matrix],), {"times": 2, "axis": 1}),
+            Sample(([[True, False]],), {"times": 2, "axis": 1}),
+            Sample(([3, 1, 2],), {"times": 1, "axis": 0}),
+            Sample(([[], []],), {"times": 2, "axis": -1}),
+        ),
+        rejects=(
+            Reject((Spec((2,)),), {"times": 0, "axis": 0}, "times must be an int of 1 or more, got 0"),
+            Reject((Spec((2,)),), {"times": 2.0, "axis": 0}, "times must be an int of 1 or more, got 2.0"),
+            Reject(
+                (Spec((2,)),), {"times": 2, "axis": 1}, "axis 1 does not exist; expected an axis from -1 to 0"
+            ),
+            Reject((Spec(()),), {"times": 2, "axis": 0}, "x has rank 0; expected rank 1 or more"),
+        ),
+    )
+)
