@@ -57,7 +57,8 @@ class Plan:
     """What to call, in which order, on which values (see the module's docstring).
 
     `places` gives the position of each output in the list of values; `constants` are the values
-    that are known before a run.
+    that are known before a run; `fed` are the steps that a run must feed, of all that are `known`
+    inputs of the graph.
     """
 
     def __init__(self, graph: Graph, numbers: Numbers, wanted: Collection[str] | None = None) -> None:
@@ -67,6 +68,8 @@ class Plan:
         self.places: dict[Ref, int] = {}
         self.constants: list[Any] = []
         self.program: list[tuple[Any, ...]] = []
+        self.fed: dict[str, PlanStep] = {}
+        self.known = graph.inputs
         for node in graph.nodes.values():
             if wanted is None or node.name in wanted:
                 self._add(node)
@@ -89,7 +92,10 @@ class Plan:
             else:
                 self.program.append(_instruction(function, operands, start, len(node.ports)))
         specs = padded(node.op, self.graph.operand_specs(node.operands))
-        self.steps.append(PlanStep(node, function, operands, specs, start))
+        step = PlanStep(node, function, operands, specs, start)
+        self.steps.append(step)
+        if node.op.fed:
+            self.fed[node.name] = step
 
     def _function(self, node: Node, operands: Sequence[int | None]) -> Callable[..., Any]:
         specs = [
@@ -257,15 +263,13 @@ def read_feeds(
     missing, unknown or not as declared."""
     if not isinstance(feeds, Mapping):
         raise GraphError(f"feeds is a {type(feeds).__name__}; expected a dict of tensors by input name")
-    fed = {step.node.name: step for step in plan.steps if step.node.op.fed}
-    known = plan.graph.inputs
     for name in feeds:
-        if name not in known:
+        if name not in plan.known:
             raise GraphError(
-                f"graph {plan.graph.name!r} has no input {name!r}; expected {_listed(known)}"
-                + suggest(name, known)
+                f"graph {plan.graph.name!r} has no input {name!r}; expected {_listed(plan.known)}"
+                + suggest(name, plan.known)
             )
-    for name, step in fed.items():
+    for name, step in plan.fed.items():
         if step.start in patched:
             continue
         if name not in feeds:

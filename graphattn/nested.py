@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product, repeat
+from operator import countOf
 from typing import Any
 
 from .axes import Spec, describe
@@ -193,26 +194,34 @@ def read(
         value = value.tolist()
     read_cell = _CELL_READERS[spec.kind]
     as_is = spec.kind == "float" and numbers is FLOAT
-    finite = (lambda row: True) if allow_nonfinite else (lambda row: all(map(math.isfinite, row)))
 
-    def block(item: Any, depth: int, where: str) -> Any:
+    def where(index: tuple[int, ...]) -> str:
+        return what + "".join(f"[{i}]" for i in index)
+
+    def block(item: Any, depth: int, index: tuple[int, ...]) -> Any:
         if depth == spec.rank:
-            return read_cell(item, what + where, numbers, allow_nonfinite)
+            return read_cell(item, where(index), numbers, allow_nonfinite)
         if not isinstance(item, (list, tuple)):
             raise GraphError(
-                f"{what}{where} is {shown(item)}; expected a list of {spec.shape[depth]}"
+                f"{where(index)} is {shown(item)}; expected a list of {spec.shape[depth]}"
                 f" ({what} is {describe(spec)})"
             )
         if len(item) != spec.shape[depth]:
             raise GraphError(
-                f"{what}{where} has {len(item)} {'cells' if depth == spec.rank - 1 else 'rows'};"
+                f"{where(index)} has {len(item)} {'cells' if depth == spec.rank - 1 else 'rows'};"
                 f" expected {spec.shape[depth]} ({what} is {describe(spec)})"
             )
-        if as_is and depth == spec.rank - 1 and set(map(type, item)) == {float} and finite(item):
+        if as_is and depth == spec.rank - 1 and _plain(item, allow_nonfinite):
             return list(item)
-        return [block(inner, depth + 1, f"{where}[{i}]") for i, inner in enumerate(item)]
+        return [block(inner, depth + 1, (*index, i)) for i, inner in enumerate(item)]
 
-    return block(value, 0, "")
+    return block(value, 0, ())
+
+
+def _plain(row: Sequence[Any], allow_nonfinite: bool) -> bool:
+    """Whether a row is of floats, all of them finite unless others are allowed: a quick look, which
+    may say no to a row that is fine (a sum overflows), but never yes to one that is not."""
+    return countOf(map(type, row), float) == len(row) and (allow_nonfinite or math.isfinite(sum(row)))
 
 
 def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:
