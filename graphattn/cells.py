@@ -69,6 +69,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "visible": lambda numbers, a: a != float("-inf"),
     "positive": lambda numbers, a: not numbers.less(a, numbers.lift(0)),
     "where": lambda numbers, condition, a, b: a if condition else b,
+    "less": lambda numbers, a, b: numbers.less(a, b),
+    "logical_and": lambda numbers, a, b: a and b,
+    "logical_or": lambda numbers, a, b: a or b,
+    "logical_not": lambda numbers, a: not a,
 }
 
 

@@ -128,4 +128,42 @@ def binary(
     )
 
 
-__all__ = ["binary", "cell_of", "describe", "nested", "paired", "same", "unary", "x_like"]
+def both_bool(a: Spec, b: Spec) -> Spec:
+    """The result of a logical op on two operands."""
+    need_kind("bool", a=a, b=b)
+    return Spec(*broadcast(a, b), "bool")
+
+
+def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any]) -> Op:
+    """An op that combines two bools cell by cell, stretching axes of size 1."""
+    matrix, other = [[True, False, True], [True, True, False]], [[True, True, False], [False, True, False]]
+    return binary(
+        name,
+        glyph,
+        formula,
+        lambda numbers: function,
+        title=name.removeprefix("logical_"),
+        family="mask",
+        shape=both_bool,
+        cost=lambda a, b: 0,
+        masked=None,
+        samples=(
+            Sample((matrix, other)),
+            Sample((matrix, [True, True, False])),
+            Sample(([[True], [False]], matrix)),
+            Sample(([[matrix]], [[[True]], [[False]]])),
+            Sample((matrix, False)),
+        ),
+        rejects=(
+            Reject((Spec((2,), kind="bool"), Spec((2,))), {}, "b holds float; expected bool"),
+            Reject((Spec((2,), kind="int"), Spec((2,), kind="bool")), {}, "a holds int; expected bool"),
+            Reject(
+                (Spec((2, 3), kind="bool"), Spec((2, 4), kind="bool")),
+                {},
+                "sizes 3 and 4 on axis -1 do not agree; expected equal sizes, or 1",
+            ),
+        ),
+    )
+
+
+__all__ = ["binary", "cell_of", "describe", "logical", "nested", "paired", "same", "unary", "x_like"]
