@@ -143,6 +143,9 @@ class Tensor:
     def __matmul__(self, other: Operand) -> Tensor:
         return self.graph.matmul(self, other)
 
+    def __rmatmul__(self, other: Operand) -> Tensor:
+        return self.graph.matmul(other, self)
+
     def __add__(self, other: Operand) -> Tensor:
         return self.graph.add(self, other)
 
@@ -253,8 +256,10 @@ class Graph(Builders):
 
         `head0.weights` also finds `block.heads.head0.weights` where no other name ends so.
         """
-        if isinstance(name, Tensor):
-            return name.ref
+        if isinstance(name, Tensor):  # of this graph, or by its name: of the graph this was zoomed from
+            if name.graph is self:
+                return name.ref
+            name = name.name
         ref = self._exactly(name) if isinstance(name, str) else None
         if ref is not None:
             return ref
@@ -379,12 +384,17 @@ class Graph(Builders):
             check_name(name)
             if name in self._outputs:
                 raise GraphError(f"output {name!r} is declared already; expected a new name")
-            if self._occupied(name) and not self._names(name, tensor.ref):
+            if self._names(name, tensor.ref):
+                continue
+            if self._occupied(name) or name in self._prefixes:
                 raise GraphError(
                     f"output {name!r} names another tensor already;"
                     f" expected a name of its own for {tensor.name!r}"
                 )
+            self._need_free_owners(name, f"output {name!r}")
+        for name, tensor in tensors.items():
             self._outputs[name] = tensor.ref
+            self._prefixes.update(_owners(name))
 
     def apply(
         self, op: str | Op, /, *args: Any, name: str | None = None, title: str | None = None, **kwargs: Any
@@ -395,11 +405,16 @@ class Graph(Builders):
         `GraphError` that names the op, the node, each operand and what was expected.
         """
         op = op if isinstance(op, Op) else find(op)
-        operands, attributes = self._bind(op, args, kwargs, name)
-        refs = tuple(None if t is None else t.ref for t in operands)
-        full_name = self._new_name(op, operands, name)
-        title = None if title is None else _free_text(title, f"the title of {full_name!r}")
-        node = self._infer(op, refs, attributes, full_name, title)
+        before = len(self._nodes)
+        try:
+            operands, attributes = self._bind(op, args, kwargs, name)
+            refs = tuple(None if t is None else t.ref for t in operands)
+            full_name = self._new_name(op, operands, name)
+            title = None if title is None else _free_text(title, f"the title of {full_name!r}")
+            node = self._infer(op, refs, attributes, full_name, title)
+        except GraphError:
+            self._withdraw(before)
+            raise
         self._insert(node)
         results = tuple(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
         return results if node.ports != ("",) else results[0]
@@ -411,6 +426,7 @@ class Graph(Builders):
         full_name = self._prefixed(name)
         if self._occupied(full_name) or full_name in self._prefixes:
             raise GraphError(f"scope {full_name!r}: the name is taken; expected a new one")
+        self._need_free_owners(full_name, f"scope {full_name!r}")
         with self.within(Scope(full_name, title=title, parent=self._open[-1] if self._open else None)):
             yield
 
@@ -486,10 +502,16 @@ class Graph(Builders):
             if ref is not None:
                 self._dag.add_edge(ref.node, node.name, key=slot, slot=slot, port=ref.port)
         self._nodes[node.name] = node
-        parts = node.name.split(".")
-        for depth in range(1, len(parts)):
-            self._prefixes.add(".".join(parts[:depth]))
+        self._prefixes.update(_owners(node.name))
         self._cache.clear()
+
+    def _withdraw(self, count: int) -> None:
+        """Take back the newest nodes until `count` are left: constants of a call that was refused."""
+        while len(self._nodes) > count:
+            name, _ = self._nodes.popitem()
+            self._dag.remove_node(name)
+            self._counters.clear()
+            self._cache.clear()
 
     def _bind(
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None
@@ -563,13 +585,7 @@ class Graph(Builders):
                     f"{op.name} {full_name!r}: names that begin with '{full_name}.' are taken;"
                     " expected a new name"
                 )
-            here = f"{self._open[-1]}." if self._open else ""
-            for owner in _owners(full_name):
-                if owner in self._nodes or (owner in self._scopes and not here.startswith(f"{owner}.")):
-                    raise GraphError(
-                        f"{op.name} {full_name!r}: names that begin with '{owner}.' belong to"
-                        f" {owner!r}; expected another name"
-                    )
+            self._need_free_owners(full_name, f"{op.name} {full_name!r}")
             return full_name
         told = [_short(t.node) for t in operands if t is not None][:2]
         base = self._prefixed("_".join([op.name, *told]))
@@ -579,6 +595,16 @@ class Graph(Builders):
             full_name = f"{base}_{count}"
         self._counters[base] = count
         return full_name
+
+    def _need_free_owners(self, name: str, what: str) -> None:
+        """Refuse `a.b` where a node `a` keeps such names for its expansion, or `a` is a scope that
+        is not open."""
+        here = f"{self._open[-1]}." if self._open else ""
+        for owner in _owners(name):
+            if owner in self._nodes or (owner in self._scopes and not here.startswith(f"{owner}.")):
+                raise GraphError(
+                    f"{what}: names that begin with '{owner}.' belong to {owner!r}; expected another name"
+                )
 
     def _occupied(self, name: str) -> bool:
         return any(name in table for table in (self._nodes, self._scopes, self._aliases, self._outputs)) or (
