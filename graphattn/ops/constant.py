@@ -21,22 +21,26 @@ def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
     except GraphError as error:
         raise Rejected(str(error)) from None
     kinds = {type(cell) for cell in nested.flat(value)}
-    if kinds - {bool, int, float, str} or (bool in kinds and len(kinds) > 1):
+    for kind in sorted(kinds - {bool, int, float, str}, key=str):
+        raise Rejected(f"value holds a {kind.__name__}; expected numbers, bools or decimal text")
+    if bool in kinds and len(kinds) > 1:
         raise Rejected("value mixes kinds; expected numbers alone, or bools alone")
+    kind = "bool" if kinds == {bool} else "int" if kinds == {int} and sizes else "float"
     for cell in nested.flat(value):
-        if isinstance(cell, str):
+        if kind == "float":
             _number(cell)
     if axes is not None and len(axes) != len(sizes):
         raise Rejected(f"{len(axes)} axis names for {len(sizes)} axes; expected as many")
-    kind = "bool" if kinds == {bool} else "int" if kinds == {int} and sizes else "float"
     return Spec(sizes, axes or (), kind)
 
 
-def _number(text: str) -> float:
+def _number(cell: float | str) -> float:
     try:
-        return float(text)
+        return float(cell)
+    except OverflowError:
+        raise Rejected("value holds an integer that no float holds; expected a smaller one") from None
     except ValueError:
-        raise Rejected(f"value holds the text {text!r}; expected decimal text like '1e-05'") from None
+        raise Rejected(f"value holds the text {cell!r}; expected decimal text like '1e-05'") from None
 
 
 def constant(value):
@@ -95,6 +99,12 @@ register(
         rejects=(
             Reject((), {"value": (1.0, True)}, "value mixes kinds; expected numbers alone, or bools alone"),
             Reject((), {"value": ((1.0,), (1.0, 2.0))}, "value[1] has 2 cells; expected 1"),
+            Reject(
+                (), {"value": (0.5, None)}, "value holds a NoneType; expected numbers, bools or decimal text"
+            ),
+            Reject(
+                (), {"value": 10**400}, "value holds an integer that no float holds; expected a smaller one"
+            ),
             Reject((), {"value": "one"}, "value holds the text 'one'; expected decimal text like '1e-05'"),
         ),
     )

@@ -18,6 +18,8 @@ from ..op import Kernel, Op, Reject, Sample, register
 def shape(x: Spec, *, perm: tuple | None = None) -> Spec:
     if perm is None:
         need_rank(2, x=x)
+    elif not isinstance(perm, tuple) or any(type(k) is not int for k in perm):
+        raise Rejected(f"perm is {perm!r}; expected a tuple of axes")
     elif sorted(perm) != list(range(x.rank)):
         raise Rejected(f"perm is {perm!r}; expected each axis from 0 to {x.rank - 1} once")
     order = _order(x, perm)
@@ -81,6 +83,7 @@ register(
         ),
         rejects=(
             Reject((Spec((3,)),), {}, "x has rank 1; expected rank 2 or more"),
+            Reject((Spec((3, 2)),), {"perm": (1.0, 0)}, "perm is (1.0, 0); expected a tuple of axes"),
             Reject((Spec((3, 2)),), {"perm": (0, 0)}, "perm is (0, 0); expected each axis from 0 to 1 once"),
         ),
     )
