@@ -65,6 +65,7 @@ class Definitions:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = {*dir(builtins), "math", *reserved}
         self._names: dict[Any, str] = {}
+        self._defaults: dict[str, Mapping[str, Any]] = {}
         self._texts: list[tuple[str, str]] = []
 
     @property
@@ -79,13 +80,14 @@ class Definitions:
         name: str | None = None,
         rename: Mapping[str, str] | None = None,
         doc: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> str:
         """The expression by which the file calls `function`; its definition is added if it is new.
 
         fixed: parameters with values that are put into the definition, which drops them; name: what
         the file calls it, "taken already" being the caller's concern; rename: other names for its
-        parameters; doc: its docstring there. Raises a `GraphError` where the function has no source
-        of its own (a lambda, a function within a function).
+        parameters; doc: its docstring there; defaults: of parameters that have none. Raises a
+        `GraphError` where the function has no source of its own (a lambda, a function in a function).
         """
         fixed = dict(fixed or {})
         while isinstance(function, partial):
@@ -94,7 +96,15 @@ class Definitions:
         home = _home(function)
         if home is None:
             return self._outside(function)
-        return self._define(*home, fixed, name, rename or {}, doc)
+        return self._define(*home, fixed, name, rename, doc, defaults)
+
+    def add(self, name: str, text: str) -> None:
+        """Add a definition that is written already."""
+        self._texts.append((name, text))
+
+    def defaults(self, name: str) -> Mapping[str, Any]:
+        """The defaults that a definition was given."""
+        return self._defaults.get(name, {})
 
     def literal(self, value: Any) -> str:
         """A value as Python source; functions by the names under which the file has them."""
@@ -148,13 +158,15 @@ class Definitions:
         return self._names[function]
 
     def _define(
-        self, module: ModuleType, own: str, fixed: Mapping[str, Any], name: str | None,
-        rename: Mapping[str, str], doc: str | None,
+        self, module: ModuleType, own: str, fixed: Mapping[str, Any], name: str | None = None,
+        rename: Mapping[str, str] | None = None, doc: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> str:  # fmt: skip
         key = (module.__name__, own, tuple(sorted((p, repr(value)) for p, value in fixed.items())))
         if key not in self._names:
             self._names[key] = name or self.new_name(own)
-            writer = FunctionWriter(self, module, own, self._names[key], fixed, rename, doc)
+            self._defaults[self._names[key]] = defaults or {}
+            writer = FunctionWriter(self, module, own, self._names[key], fixed, rename or {}, doc)
             self._texts.append((self._names[key], writer.written()))
         return self._names[key]
 
@@ -169,7 +181,7 @@ class Definitions:
             return "math"
         home, own = _origin(module, name)
         if _ours(home, module):
-            written = self._define(home, own, {}, None, {}, None)
+            written = self._define(home, own, {})
         else:
             written = self._outside(value)
         if written not in bound:
@@ -250,10 +262,10 @@ class FunctionWriter(Rewriter):
     def _statement(self, statement: ast.stmt) -> str:
         is_function = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
         self.bound = _bound(statement) - (set() if is_function else {self.own})
-        clash = self.bound & set(self.rename.values())
+        clash = self.bound & {new for old, new in self.rename.items() if new != old}
         if clash:
             raise GraphError(f"{self.own} uses {min(clash)!r} already; expected another name for a parameter")
-        start, stop = self.span(statement)
+        stop = self.span(statement)[1]
         line_end = self._source.find(b"\n", stop)
         text = self.text(statement) + self._source[stop:line_end].decode()
         return re.sub(f"{REMOVED_LINE}|{TOOL_COMMENT}", "", text, flags=re.MULTILINE).rstrip()
@@ -351,6 +363,9 @@ class FunctionWriter(Rewriter):
         if arg.arg in self.fixed:
             return []
         name = self.rename.get(arg.arg, arg.arg)
+        given = self.definitions.defaults(self.name)
+        if arg.arg in given:
+            return [f"{name}={self.definitions.literal(given[arg.arg])}"]
         return [name if default is None else f"{name}={self.text(default)}"]
 
     def _if(self, node: ast.If) -> str | None:
@@ -415,7 +430,8 @@ def _home(function: Any) -> tuple[ModuleType, str] | None:
         return None
     if vars(module).get(name) is not function:
         raise GraphError(
-            f"{module.__name__}.{name} has no source that can stand alone; expected a plain function of a module"
+            f"{module.__name__}.{name} has no source that can stand alone;"
+            " expected a plain function of a module"
         )
     return module, name
 
@@ -460,8 +476,6 @@ def _bound(statement: ast.stmt) -> set[str]:
             bound.add(node.arg)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            bound.add(node.name)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node is not statement:
-            bound.add(node.name)
+        elif isinstance(node, (ast.ExceptHandler, ast.FunctionDef, ast.ClassDef)) and node is not statement:
+            bound.add(node.name or "")
     return bound

@@ -19,20 +19,16 @@ names.
 from __future__ import annotations
 
 import builtins
-import inspect
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Container, Iterator, Sequence
 
-from graphattn.axes import Spec, describe
-from graphattn.dumps.function_source import OPERATORS, Definitions, Expression
+from graphattn.axes import describe
+from graphattn.dumps.function_source import Definitions
+from graphattn.dumps.kernel_call import KernelCall
 from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref
 from graphattn.interpreter import padded
 from graphattn.numbers import FLOAT
-from graphattn.op import Kernel
 
 
 def python_source(graph: Graph, level: str = "op", trace: bool = False) -> str:
@@ -124,7 +120,7 @@ class _Writer:
                 scope = node.scope
                 yield from ("", f"    # ---------------- {self._heading(scope)}", "")
             yield f"    # {_printable(self._comment(node))}"
-            yield f"    {self._statement(node)}"
+            yield from (f"    {line}" for line in self._statement(node))
 
     def _heading(self, name: str | None) -> str:
         if name is None:
@@ -140,11 +136,11 @@ class _Writer:
         shape = describe(node.outputs[0]) if node.outputs else ""
         return "   ".join(filter(None, [names, shape, node.op.formula, note]))
 
-    def _statement(self, node: Node) -> str:
+    def _statement(self, node: Node) -> list[str]:
         targets = ", ".join(self.names[Ref(node.name, port)] for port in range(len(node.ports)))
         operands = [None if ref is None else self.names[ref] for ref in padded(node.op, node.operands)]
         labels = [node.op.operand_name(slot) for slot in range(len(operands))]
-        return f"{targets} = {self.calls[node.name].written(operands, labels, self.taken)}"
+        return self.calls[node.name].lines(f"{targets} = ", operands, labels, self.taken)
 
     def _outputs(self) -> dict[str, Ref]:
         """The declared outputs, or else what no node uses."""
@@ -162,121 +158,6 @@ class _Writer:
         return _wrapped("    return {", items, "}", "    ")
 
 
-class KernelCall:
-    """How a kernel is called in a file: its function there, mapped over the axes before its blocks.
-
-    What is the same wherever the op is used (functions and constants of the number type, operands
-    that are left out, options that are text) is put into the function; sizes and numbers are arguments.
-    """
-
-    def __init__(self, definitions: Definitions, kernel: Kernel, specs: Sequence[Spec | None]) -> None:
-        function: Any = kernel.function
-        bound = dict(kernel.bound)
-        while isinstance(function, partial):
-            bound = {**function.keywords, **bound}
-            function = function.func
-        self.definitions = definitions
-        self.kernel = kernel
-        self.shapes = [None if spec is None else spec.shape for spec in specs]
-        self.operator = OPERATORS.get(function)
-        if self.operator is not None:
-            return
-        parameters = _parameters(function)
-        fixed = {name: value for name, value in bound.items() if _is_fixed(value)}
-        left_out = [slot for slot, spec in enumerate(specs) if spec is None]
-        fixed |= {parameters[slot].name: None for slot in left_out if slot < len(parameters)}
-        defaults = {parameter.name: parameter.default for parameter in parameters}
-        self.arguments = [
-            f"{name}={definitions.literal(value)}"
-            for name, value in bound.items()
-            if name not in fixed and repr(defaults.get(name)) != repr(value)
-        ]
-        self.name = definitions.use(function, fixed)
-
-    def written(self, operands: Sequence[str | None], labels: Sequence[str], taken: Iterable[str] = ()) -> str:
-        """The call on operands that are written so; labels are what the op calls them."""
-        kernel = self.kernel
-        given = [
-            (text, shape, rank + kernel.along, label)
-            for text, shape, rank, label in zip(operands, self.shapes, kernel.ranks, labels)
-            if text is not None and shape is not None
-        ]
-        self.taken = set(taken)
-        leads = [shape[: max(len(shape) - rank, 0)] for _, shape, rank, _ in given]
-        return self._level([text for text, *_ in given], leads, given)
-
-    def _level(self, texts: list[str], leads: list[tuple[int, ...]], given: list[Any]) -> str:
-        """One leading axis as a comprehension, the next ones inside it."""
-        depth = max(map(len, leads), default=0)
-        if not depth:
-            return self._block(texts)
-        sizes = [lead[0] if len(lead) == depth else None for lead in leads]
-        count = next((size for size in sizes if size not in (None, 1)), 1)
-        items, loops, inner = [], [], []
-        for text, size, lead, (_, _, rank, label) in zip(texts, sizes, leads, given, strict=True):
-            inner.append(lead if size is None else lead[1:])
-            if size is None:
-                items.append(text)
-            elif size == count:
-                alone = sum(s == count for s in sizes) == 1
-                variable = self._variable(rank + len(lead) - 1, "" if alone else label)
-                loops.append((variable, text))
-                items.append(variable)
-            else:
-                items.append(f"{text}[0]")
-        variables = ", ".join(variable for variable, _ in loops)
-        over = loops[0][1] if len(loops) == 1 else f"zip({', '.join(text for _, text in loops)})"
-        several = self.kernel.outputs
-        if several != 1 and not count:
-            return f"({', '.join(['[]'] * several)})"
-        mapped = f"[{self._level(items, inner, given)} for {variables} in {over}]"
-        return mapped if several == 1 else f"map(list, zip(*{mapped}))"
-
-    def _block(self, texts: list[str]) -> str:
-        if self.kernel.along:
-            return self._along(texts[0], self.kernel.along)
-        return self._call(texts)
-
-    def _along(self, text: str, inside: int) -> str:
-        """Along an axis with others within: transposed, row by row, and back (`nested.along`)."""
-        if not inside:
-            return self._call([text])
-        variable = self._variable(inside, "column")
-        within = self._along(variable, inside - 1)
-        row = self._variable(inside, "row")
-        return f"[list({row}) for {row} in zip(*[{within} for {variable} in zip(*{text})])]"
-
-    def _call(self, texts: list[str]) -> str:
-        if self.operator is not None:
-            return self.operator.format(*texts)
-        return f"{self.name}({', '.join([*texts, *self.arguments])})"
-
-    def _variable(self, rank: int, label: str) -> str:
-        """A name for the items of a loop: v, row, matrix, block3, and whose they are if several."""
-        label = _identifier(label.replace("[", "").replace("]", ""))
-        kind = ("v", "row", "matrix")[rank] if rank < 3 else f"block{rank}"
-        name = (
-            kind if not label else label if not rank and label not in ("column", "row") else f"{label}_{kind}"
-        )
-        return _free(name, self.taken)
-
-
-def _is_fixed(value: Any) -> bool:
-    """Whether a bound value is put into the function: it does not vary from node to node."""
-    if isinstance(value, Expression):
-        return False
-    if isinstance(value, float):
-        return value == 0.0 or not math.isfinite(value)
-    return value is None or isinstance(value, (bool, str)) or callable(value)
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return []
-
-
 def _tensor_names(node: Node) -> list[str]:
     return [node.tensor_name(port) for port in range(len(node.ports))]
 
@@ -292,7 +173,7 @@ def _identifier(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def _free(name: str, taken: Container[str]) -> str:
     while name in taken:
         name += "_"
     return name
