@@ -6,7 +6,7 @@ Feeds are drawn from `random.Random(seed)` and rounded to a few decimals, so tha
 is exactly what was fed, and a reader can follow with a pocket calculator.
 
 >>> specimen("block", n=3, d=4).graph
-<graph 'block': 6 nodes, 5 fed>
+<graph 'block': 8 nodes, 5 fed>
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from . import nested
 from .axes import Spec
 from .errors import GraphError, suggest
 from .graph import Graph, Tensor
+from .op import find
 from .specimen import Specimen
 
 CELL_LIMIT = 2**22
@@ -29,14 +30,16 @@ CELL_LIMIT = 2**22
 def attention(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
     """softmax(Q Kᵀ / √d) V of three inputs (n, d)."""
     if heads != 1:
-        raise GraphError(f"the built-in graph 'attention' has 1 head, not {heads}; multi-head has more")
+        raise GraphError(
+            f"the built-in graph 'attention' has 1 head, not {heads}; expected multi-head for more"
+        )
     graph = Graph("attention", _title("attention: softmax(Q Kᵀ / √dₖ) V", causal))
     if projections:
         x = graph.input("X", (n, d), ("token", "feature"))
         q, k, v = (graph.linear(x, _matrix(graph, p, d), name=p, title=p.upper()) for p in "qkv")
     else:
         q, k, v = (graph.input(p, (n, d), ("token", "feature")) for p in "QKV")
-    out, weights = graph.attention(q, k, v, causal=causal, name="head")
+    out, weights = _open(graph, "attention", {"q": q, "k": k, "v": v}, causal=causal)
     graph.output(out=out, weights=weights)
     return graph
 
@@ -46,23 +49,29 @@ def multi_head(n: int, d: int, heads: int, causal: bool, projections: bool) -> G
     graph = Graph("multi_head", _title(f"multi-head attention, {_heads(heads)}", causal))
     if projections:
         x = graph.input("X", (n, d), ("token", "feature"))
-        operands, weights = (x, x, x), {f"w_{p}": _matrix(graph, p, d) for p in "qkvo"}
+        operands = {"q": x, "k": x, "v": x, **{f"w_{p}": _matrix(graph, p, d) for p in "qkvo"}}
     else:
-        operands, weights = tuple(graph.input(p, (n, d), ("token", "feature")) for p in "QKV"), {}
-    out = graph.multi_head(
-        *operands, **weights, heads=heads, causal=causal, name="attention", title="Multi-head attention"
-    )
-    graph.output(out=out)
+        operands = {p.lower(): graph.input(p, (n, d), ("token", "feature")) for p in "QKV"}
+    graph.output(Y=_open(graph, "multi_head", operands, heads=heads, causal=causal))
     return graph
 
 
 def block(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
     """X + multi_head(LayerNorm(X)) of X (n, d)."""
     graph = Graph("block", _title(f"pre-LN self-attention: X + multi_head(LN(X)), {_heads(heads)}", causal))
-    x = graph.input("X", (n, d), ("token", "feature"))
-    weights = {f"w_{p}": _matrix(graph, p, d) for p in "qkvo"} if projections else {}
-    graph.output(Y=graph.block(x, **weights, heads=heads, causal=causal, name="block"))
+    operands = {"x": graph.input("X", (n, d), ("token", "feature"))}
+    if projections:
+        operands |= {f"w_{p}": _matrix(graph, p, d) for p in "qkvo"}
+    graph.output(Y=_open(graph, "block", operands, heads=heads, causal=causal))
     return graph
+
+
+def _open(graph: Graph, name: str, operands: Mapping[str, Tensor], **attributes: Any) -> Any:
+    """What an op is made of, built at the top level, so that names are short: `head0.weights`."""
+    op = find(name)
+    assert op.expand is not None
+    given = [operands.get(p.name) for p in op.operands]
+    return op.expand(graph, *given, **{**op.defaults, **attributes})
 
 
 def _title(text: str, causal: bool) -> str:
