@@ -1,0 +1,380 @@
+"""A graph as text that reads back to an equal graph.
+
+    graphattn graph 1
+    graph example
+    title "one head"
+
+    x = input(shape=(3, 4), axes=("token", "feature"))      # token 3 × feature 4
+    scope head = attention(x, x, x, causal=True)
+        keys = transpose(x)                                 # feature 4 × token 3
+        ...
+        return out, weights
+    output y = head.out
+    end
+
+One line per node, `name = op(operands, attribute=value)`, as in Python; attributes at their
+defaults are left out. A scope holds, indented, the nodes that a composite was expanded into: its
+first line is the composite, and `return` names its outputs. Inside a scope names are short:
+`keys` is the tensor `head.keys`, and a word means the innermost tensor that it can mean there (a
+word with a leading dot is counted from the top). `scope name` alone is a plain group; `again name`
+goes on with a scope whose nodes do not stand together. What follows `#` is for people. `end` is
+there so that a file that was cut off is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from graphattn.dumps.assembly import Assembly, place
+from graphattn.dumps.literals import Line, quote, shortened
+from graphattn.dumps.rows import call, shape_text
+from graphattn.errors import GraphError
+from graphattn.graph import Graph, Node, Ref, Scope
+from graphattn.op import find
+
+HEADER = "graphattn graph 1"
+INDENT = "    "
+COMMENT_COLUMN = 76
+
+
+# ---------------------------------------------------------------- writing
+
+
+def graph_text(graph: Graph) -> str:
+    """The graph as text (see the module's docstring); `parse_graph` reads it back."""
+    return "\n".join(_Writer(graph).lines()) + "\n"
+
+
+class _Writer:
+    """Writes a graph line by line. `path` is where it is: the open scopes, outermost first."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.path: tuple[str, ...] = ()
+        self.paths = _paths(graph)
+        self.opened: set[str] = set()
+        self.last: dict[str, int] = {}
+        """The position of the last node in each scope."""
+        self.tensors = {
+            name
+            for node in graph.nodes.values()
+            for port in range(len(node.ports))
+            for name in (
+                (node.name, node.tensor_name(port)) if len(node.ports) == 1 else (node.tensor_name(port),)
+            )
+        }
+
+    def lines(self) -> Iterator[str]:
+        graph = self.graph
+        yield HEADER
+        yield f"graph {graph.name}"
+        if graph.title:
+            yield f"title {quote(graph.title)}"
+        yield ""
+        yield from self._body()
+        for name, ref in graph.aliases.items():
+            yield f"alias {name} = {graph.tensor_name(ref)}"
+        for name, tensor in graph.outputs.items():
+            yield f"output {name} = {tensor.name}"
+        yield "end"
+
+    def _body(self) -> Iterator[str]:
+        """The nodes in their scopes."""
+        nodes = self.graph.nodes.values()
+        for position, node in enumerate(nodes):
+            for scope in self.paths[node.scope]:
+                self.last[scope] = position
+        for position, node in enumerate(nodes):
+            yield from self._move(self.paths[node.scope], position)
+            yield self._node(node)
+        for scope in self.graph.scopes:
+            if scope not in self.last:
+                yield from self._move(self.paths[scope], len(nodes))
+        yield from self._move((), len(nodes))
+
+    def _move(self, path: tuple[str, ...], position: int) -> Iterator[str]:
+        """Leave scopes and enter others; a composite returns when it is left for the last time."""
+        if path == self.path:
+            return
+        common = 0
+        while common < min(len(path), len(self.path)) and path[common] == self.path[common]:
+            common += 1
+        while len(self.path) > common:
+            scope = self.graph.scopes[self.path[-1]]
+            if scope.op is not None and self.last.get(scope.name, -1) < position:
+                yield INDENT * len(self.path) + f"return {', '.join(self._words(scope.outputs))}"
+            self.path = self.path[:-1]
+        for name in path[common:]:
+            scope = self.graph.scopes[name]
+            again = f"again {self._own(name)}"
+            yield INDENT * len(self.path) + (again if name in self.opened else self._scope(scope))
+            self.opened.add(name)
+            self.path = (*self.path, name)
+
+    def _scope(self, scope: Scope) -> str:
+        name = self._own(scope.name)
+        if scope.op is None:
+            return f"scope {name}" + ("" if scope.title is None else f"(title={quote(scope.title)})")
+        return f"scope {name} = {call(scope.op, self._words(scope.operands), scope.attributes, scope.title)}"
+
+    def _node(self, node: Node) -> str:
+        text = (
+            f"{self._own(node.name)} = {call(node.op, self._words(node.operands), node.attributes, node.title)}"
+        )
+        return f"{INDENT * len(self.path) + text:<{COMMENT_COLUMN - 2}}  # {shape_text(node.outputs)}"
+
+    def _own(self, name: str) -> str:
+        """A name that is defined here, without the scope that it is in."""
+        if not self.path:
+            return name
+        return name.removeprefix(f"{self.path[-1]}.") if name.startswith(f"{self.path[-1]}.") else f".{name}"
+
+    def _words(self, refs: Sequence[Ref | None]) -> list[str | None]:
+        names = (None if ref is None else self.graph.tensor_name(ref) for ref in refs)
+        return [name if name is None or not self.path else self._word(name) for name in names]
+
+    def _word(self, name: str) -> str:
+        """The shortest word that means the tensor `name` here."""
+        for depth in range(len(self.path), -1, -1):
+            prefix = f"{self.path[depth - 1]}." if depth else ""
+            if name.startswith(prefix):
+                word = name[len(prefix) :]
+                if not any(f"{inner}.{word}" in self.tensors for inner in self.path[depth:]):
+                    return word
+        return f".{name}"
+
+
+def _paths(graph: Graph) -> dict[str | None, tuple[str, ...]]:
+    """For each scope, the scopes from the outermost down to itself."""
+    paths: dict[str | None, tuple[str, ...]] = {None: ()}
+    for name in graph.scopes:
+        todo: list[str] = []
+        current: str | None = name
+        while current not in paths:
+            assert current is not None
+            todo.append(current)
+            current = graph.scopes[current].parent
+        for scope in reversed(todo):
+            paths[scope] = (*paths[graph.scopes[scope].parent], scope)
+    return paths
+
+
+# ---------------------------------------------------------------- reading
+
+
+def parse_graph(text: str) -> Graph:
+    """The graph that a text describes. Raises a `GraphError` that names the line and says what was
+    expected there."""
+    if not isinstance(text, str):
+        raise GraphError(f"a graph text is a {type(text).__name__}; expected text")
+    lines = enumerate(text.split("\n"), 1)
+    graph = read_lines(lines, "graph text")
+    for number, line in lines:
+        if line.strip():
+            raise GraphError(f"graph text, line {number}: something follows 'end'; expected nothing")
+    return graph
+
+
+def read_lines(lines: Iterable[tuple[int, str]], what: str) -> Graph:
+    """The graph in numbered lines, up to its `end`. `what` is how messages call the text."""
+    reader = _Reader()
+    number = 0
+    for number, line in lines:
+        where = f"{what}, line {number}"
+        with place(where):
+            if reader.read(line.rstrip("\r"), where):
+                break
+    else:
+        raise GraphError(f"{what}, line {number}: the text stops without 'end'; expected a whole graph")
+    return reader.finish()
+
+
+class _Reader:
+    """Reads a graph line by line. `path` is where it is: the open scopes, outermost first."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.name: str | None = None
+        self.title = ""
+        self.assembly: Assembly | None = None
+        self.path: list[str] = []
+        self.calls: dict[str, tuple[str, str | None, str, list[str | None], dict[str, Any]]] = {}
+        self.returned: dict[str, list[str]] = {}
+
+    def read(self, text: str, where: str) -> bool:
+        """Take in one line; whether it was the last."""
+        if not self.begun:
+            check_header(text, HEADER)
+            self.begun = True
+            return False
+        line = Line(text)
+        first, second = line.peek(), line.peek(1)
+        if not first or (self.assembly is None and self._preamble(line, first, second)):
+            return False
+        assembly = self.assembly or self._begin()
+        self._leave(text)
+        if first == "end" and not second:
+            if self.path:
+                raise GraphError(f"'end' stands inside scope {self.path[-1]!r}; expected it at the margin")
+            return True
+        if second == "=":
+            self._node(assembly, line)
+        elif first == "scope":
+            self._scope(assembly, line, where)
+        elif first == "again":
+            self._again(assembly, line)
+        elif first == "return":
+            self._return(line)
+        elif first in ("alias", "output"):
+            self._name(assembly, line)
+        else:
+            raise GraphError(
+                f"{shortened(text.strip())} is not a line of a graph; expected name = op(operands),"
+                " scope, again, return, alias, output or end"
+            )
+        line.end()
+        return False
+
+    def finish(self) -> Graph:
+        """The graph that was read, its scopes tied to what they were expanded from."""
+        assembly = self.assembly or self._begin()
+        for name, (where, scope, op, words, attributes) in self.calls.items():
+            with place(where):
+                who, expected = f"scope {name!r}", "a tensor of the graph"
+                operands = [word and assembly.within(word, scope, who, expected) for word in words]
+                outputs = [assembly.within(word, name, who, expected) for word in self.returned.get(name, ())]
+                assembly.composite(name, op, operands, attributes, outputs)
+        return assembly.graph
+
+    def _preamble(self, line: Line, first: str, second: str) -> bool:
+        """Whether the line gives the name or the title of the graph."""
+        if second == "=" or first not in ("graph", "title"):
+            return False
+        line.word()
+        if first == "graph":
+            if self.name is not None:
+                raise GraphError("the graph is named twice; expected one name")
+            self.name = line.word()
+        else:
+            self.title = line.text()
+        line.end()
+        return True
+
+    def _begin(self) -> Assembly:
+        if self.name is None:
+            raise GraphError("the graph has no name; expected a line like 'graph block'")
+        self.assembly = Assembly(self.name, self.title)
+        return self.assembly
+
+    def _leave(self, text: str) -> None:
+        """Leave the scopes that the line stands left of."""
+        margin = len(text) - len(text.lstrip(" "))
+        depth, rest = divmod(margin, len(INDENT))
+        if text[margin : margin + 1].isspace():
+            raise GraphError("the line is indented by a tab; expected spaces")
+        if rest or depth > len(self.path):
+            most = len(INDENT) * len(self.path)
+            raise GraphError(f"the line is indented by {margin}; expected a multiple of 4, at most {most}")
+        del self.path[depth:]
+
+    def _here(self) -> str | None:
+        return self.path[-1] if self.path else None
+
+    def _full(self, word: str) -> str:
+        """The name of what is defined here as `word`."""
+        if word.startswith("."):
+            return word[1:]
+        return f"{self.path[-1]}.{word}" if self.path else word
+
+    def _node(self, assembly: Assembly, line: Line) -> None:
+        name = self._full(line.word())
+        line.need("=")
+        op, words, attributes, title = _read_call(line)
+        who = f"{op} {name!r}"
+        expected = "an input or the result of an earlier line"
+        operands = [word and assembly.within(word, self._here(), who, expected) for word in words]
+        assembly.node(name, op, operands, attributes, title, self._here())
+
+    def _scope(self, assembly: Assembly, line: Line, where: str) -> None:
+        line.word()
+        name, title = self._full(line.word()), None
+        if line.take("="):
+            op, words, attributes, title = _read_call(line)
+            self.calls[name] = (where, self._here(), op, words, attributes)
+        elif line.take("("):
+            if line.word() != "title":
+                raise GraphError(f"scope {name!r} is a plain group; expected nothing but a title")
+            line.need("=")
+            title = line.text()
+            line.need(")")
+        assembly.scope(name, title, self._here())
+        self.path.append(name)
+
+    def _again(self, assembly: Assembly, line: Line) -> None:
+        line.word()
+        name = self._full(line.word())
+        scope = assembly.graph.scopes.get(name)
+        if scope is None or scope.parent != self._here():
+            raise GraphError(f"'again' goes on with {name!r}; expected a scope that was begun at this place")
+        self.path.append(name)
+
+    def _return(self, line: Line) -> None:
+        line.word()
+        if not self.path or self.path[-1] not in self.calls:
+            raise GraphError("'return' stands outside of a composite; expected it indented in one")
+        if self.path[-1] in self.returned:
+            raise GraphError(f"scope {self.path[-1]!r} returns twice; expected one line with its outputs")
+        words = self.returned[self.path[-1]] = [line.word("a tensor")]
+        while line.take(","):
+            words.append(line.word("a tensor"))
+
+    def _name(self, assembly: Assembly, line: Line) -> None:
+        what, name = line.word(), line.word()
+        line.need("=")
+        ref = assembly.exactly(line.word("a tensor"), f"{what} {name!r}")
+        assembly.alias(name, ref) if what == "alias" else assembly.output(name, ref)
+
+
+def check_header(text: str, header: str) -> None:
+    """Raise unless the first line of a file is the header, with a version that is known."""
+    text = text.removeprefix("\ufeff").strip()
+    form, _, version = header.rpartition(" ")
+    if text.startswith(f"{form} ") and text != header:
+        found = shortened(text[len(form) + 1 :])
+        raise GraphError(f"{form} version {found} is not known; expected version {version}")
+    if text != header:
+        raise GraphError(f"the first line is {shortened(text)}; expected {header!r}")
+
+
+def _read_call(line: Line) -> tuple[str, list[str | None], dict[str, Any], str | None]:
+    """op(operand, …, attribute=value, …): the op, its operands and attributes, and the title."""
+    op = line.word("an op")
+    slots = {p.name: slot for slot, p in enumerate(find(op).operands) if not p.variadic}
+    line.need("(")
+    operands: list[str | None] = []
+    attributes: dict[str, Any] = {}
+    while not line.take(")"):
+        if line.peek(1) != "=":
+            if attributes:
+                raise GraphError(
+                    f"operand {shortened(line.peek())} stands behind attributes; expected it before"
+                )
+            operands.append(line.word("an operand"))
+        else:
+            key = line.word("an attribute")
+            line.need("=")
+            if key in slots:
+                operands += [None] * (slots[key] + 1 - len(operands))
+                if operands[slots[key]] is not None:
+                    raise GraphError(f"operand {key!r} is given twice")
+                operands[slots[key]] = line.word("an operand")
+            elif key in attributes:
+                raise GraphError(f"{key!r} is given twice")
+            else:
+                attributes[key] = line.text() if key == "title" else line.value()
+        if not line.take(","):
+            line.need(")")
+            break
+    operands = [None if word == "None" else word for word in operands]
+    return op, operands, attributes, attributes.pop("title", None)

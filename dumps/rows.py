@@ -1,0 +1,263 @@
+"""What there is to show of a graph or a trace, as records: rows apart from their rendering.
+
+Every dump (text, JSON, pictures, pages) lays out these same rows. A `NodeRow` says how a node is
+written, `softmax(head0.masked)`; a `StepRow` adds what a run recorded of it, one `TensorRow` per
+output; `facts` finds what a reader wants to know of a tensor at a glance.
+
+>>> from graphattn.graph import Graph
+>>> g = Graph("example")
+>>> y = g.layernorm(g.input("x", shape=(1, 2), axes=("token", "feature")), name="y")
+>>> row = list(node_rows(g))[1]
+>>> row.expression, row.axes
+('layernorm(x, eps=1e-05)', 'token 1 × feature 2')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from graphattn import nested
+from graphattn.axes import Spec, describe
+from graphattn.dumps.literals import literal, quote
+from graphattn.graph import Graph, Node, Ref
+from graphattn.interpreter import padded
+from graphattn.op import Op
+from graphattn.trace import Trace
+
+BRIEF = 8
+"""The most numbers that a brief expression shows of one attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node as it is written."""
+
+    node: Node
+    operands: tuple[str | None, ...]
+    expression: str
+    """softmax(head0.masked); long constants are left out."""
+    axes: str
+    """token 3 × feature 4; 2 outputs, each token 3 × feature 2."""
+    note: str
+    """A few words on its attributes (÷ √4), from the op."""
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def op(self) -> Op:
+        return self.node.op
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """One output of a step. `value` is None where it was not kept."""
+
+    name: str
+    spec: Spec
+    value: Any
+    mask: Any
+    """Which cells are hidden (nested bools, True = hidden), or None."""
+    labels: tuple[tuple[str, ...] | None, ...]
+    """The labels of each axis, or None."""
+    patched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """An evaluated node and what was recorded of it."""
+
+    written: NodeRow
+    tensors: tuple[TensorRow, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.written.name
+
+    @property
+    def op(self) -> Op:
+        return self.written.op
+
+
+def shown_attributes(op: Op, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that differ from their defaults, and those that enter the arithmetic (eps)."""
+    return {
+        key: value
+        for key, value in attributes.items()
+        if (default := op.defaults[key]) is None or isinstance(default, float) or not _same(value, default)
+        if not (value is None and default is None)
+    }
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+def call(
+    op: Op,
+    operands: Iterable[str | None],
+    attributes: Mapping[str, Any],
+    title: str | None = None,
+    brief: bool = False,
+) -> str:
+    """How a node is written: `layernorm(X, eps=1e-05)`; brief leaves long constants out. Operands
+    behind one that is left out go by their names: `linear(x, w, b)`, `block(x, w_q=w)`."""
+    parts: list[str] = []
+    hole = False
+    for slot, name in enumerate(operands):
+        if name is not None:
+            parts.append(f"{op.operand_name(slot)}={name}" if hole else name)
+        hole = hole or name is None
+    for key, value in shown_attributes(op, attributes).items():
+        parts.append(f"{key}={'…' if brief and _long(value) else literal(value)}")
+    if title is not None:
+        parts.append(f"title={literal(title)}")
+    return f"{op.name}({', '.join(parts)})"
+
+
+def _long(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return len(value) > BRIEF or any(isinstance(item, tuple) for item in value)
+    return isinstance(value, (str, int)) and len(literal(value)) > 40
+
+
+def operand_names(graph: Graph, operands: Sequence[Ref | None]) -> tuple[str | None, ...]:
+    """The tensor names of operands; None where one is left out."""
+    return tuple(None if ref is None else graph.tensor_name(ref) for ref in operands)
+
+
+def shape_text(outputs: Sequence[Spec]) -> str:
+    """The axes of a node's outputs, on one line."""
+    told = {quote(describe(spec))[1:-1] for spec in outputs}
+    if len(outputs) == 1:
+        return told.pop()
+    return f"{len(outputs)} outputs" + (f", each {told.pop()}" if len(told) == 1 else "")
+
+
+def node_row(graph: Graph, node: Node) -> NodeRow:
+    """The row of one node."""
+    operands = operand_names(graph, node.operands)
+    note = ""
+    if node.op.note is not None:
+        note = node.op.note(*padded(node.op, graph.operand_specs(node.operands)), **node.attributes)
+    return NodeRow(
+        node, operands, call(node.op, operands, node.attributes, brief=True), shape_text(node.outputs), note
+    )
+
+
+def node_rows(graph: Graph) -> Iterator[NodeRow]:
+    """The rows of all nodes, in canonical order."""
+    return (node_row(graph, node) for node in graph.nodes.values())
+
+
+def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = False) -> Iterator[StepRow]:
+    """The rows of all steps, in order; with `only`, of those with a tensor that `only` selects.
+
+    With `others`, the other steps come too, as if their tensors had not been kept.
+    """
+    chosen = None if only is None else selected(trace, only)
+    patched = set(trace.patched)
+    for step in trace.steps:
+        names = step.names
+        if chosen is not None and not others and chosen.isdisjoint(names):
+            continue
+        tensors = tuple(
+            TensorRow(
+                name,
+                spec,
+                value if chosen is None or name in chosen else None,
+                mask if chosen is None or name in chosen else None,
+                labels_of(trace.labels, spec),
+                name in patched,
+            )
+            for name, spec, value, mask in zip(names, step.specs, step.outputs, step.masks, strict=True)
+        )
+        yield StepRow(node_row(trace.graph, step.node), tensors, tuple(step.warnings))
+
+
+def labels_of(labels: Mapping[str, tuple[str, ...]], spec: Spec) -> tuple[tuple[str, ...] | None, ...]:
+    """The labels of each axis, where the axis has labels and their number fits."""
+    found = (labels.get(axis) if axis else None for axis in spec.axes)
+    return tuple(f if f and len(f) == size else None for f, size in zip(found, spec.shape))
+
+
+def selected(trace: Trace, only: Iterable[str]) -> set[str]:
+    """The tensors whose name, alias or output name matches a pattern (`*.weights`); a pattern that
+    matches none must be a tensor's name. Raises a `GraphError` where it is not."""
+    if isinstance(only, str):
+        only = [only]
+    graph = trace.graph
+    names = list(graph.tensor_names())
+    chosen: set[str] = set()
+    for pattern in only:
+        found = [name for name in names if fnmatchcase(name, pattern)] or [pattern]
+        chosen.update(graph.tensor_name(graph.resolve(name)) for name in found)
+    return chosen
+
+
+# ---------------------------------------------------------------- facts of a tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a reader wants to know of a tensor at a glance."""
+
+    sums: str | None
+    """"rows" or "columns" where each of them sums to 1 (those that see nothing left aside)."""
+    largest: tuple[tuple[int, ...], Any] | None
+    """Index and value of the largest visible number."""
+    smallest: tuple[tuple[int, ...], Any] | None
+    hidden: int
+    """How many cells are hidden."""
+
+
+def visible(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Index and value of the cells that are not hidden, in row-major order."""
+    rank = tensor.spec.rank
+    if tensor.mask is None:
+        for index, row in nested.rows(tensor.value, rank):
+            yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row))
+        return
+    hidden = nested.rows(tensor.mask, rank)
+    for (index, row), (_, mask) in zip(nested.rows(tensor.value, rank), hidden, strict=True):
+        yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row) if not mask[j])
+
+
+def facts(tensor: TensorRow, op: Op) -> Facts:
+    """The facts of a recorded tensor of numbers. Sums are looked at where the op's values have a
+    known range, as weights have."""
+    largest = smallest = None
+    seen = 0
+    for index, cell in visible(tensor):
+        seen += 1
+        if cell != cell:
+            continue
+        if largest is None or cell > largest[1]:
+            largest = (index, cell)
+        if smallest is None or cell < smallest[1]:
+            smallest = (index, cell)
+    sums = _sums(tensor) if op.range is not None else None
+    return Facts(sums, largest, smallest, tensor.spec.size - seen)
+
+
+def _sums(tensor: TensorRow) -> str | None:
+    rank = tensor.spec.rank
+    if not rank or not tensor.spec.size or tensor.spec.kind != "float":
+        return None
+    for what, axis in (("rows", rank - 1), ("columns", rank - 2)):
+        if axis >= 0 and _sum_to_one(tensor, axis):
+            return what
+    return None
+
+
+def _sum_to_one(tensor: TensorRow, axis: int) -> bool:
+    lines: dict[tuple[int, ...], list[float]] = {}
+    for index, cell in visible(tensor):
+        lines.setdefault(index[:axis] + index[axis + 1 :], []).append(float(cell))
+    return bool(lines) and all(abs(math.fsum(line) - 1.0) <= 1e-9 for line in lines.values())

@@ -1,0 +1,333 @@
+"""One tensor as lines of text: columns aligned, labels on rows and columns, slices headed by their index.
+
+          0        1        2                  [0]    0    1        0.5000
+    the   0.5000  -1.0000   0.2500             the  1.0  2.0
+    cat   1.5000   0.0000        ·             cat  3.0  4.0
+
+Two forms of numbers. `Pretty` has a fixed number of decimals, `·` for hidden cells, and leaves out
+what is beyond a limit, which it says. `Exact` has the digits that read back to the same number, a
+`·` behind each hidden cell, and leaves nothing out. Widths are those of a terminal: CJK takes two
+places, a combining mark none.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from graphattn import nested
+from graphattn.dumps.literals import plain, quote, shortened
+from graphattn.dumps.rows import TensorRow, visible
+from graphattn.errors import GraphError
+from graphattn.numbers import Numbers
+
+HIDDEN = "·"
+LEFT_OUT = "…"
+LABEL_LIMIT = 24
+
+
+def width(text: str) -> int:
+    """How many places a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(_places(letter) for letter in text)
+
+
+def _places(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def left(text: str, places: int) -> str:
+    """The text, filled with spaces on the right."""
+    return text + " " * (places - width(text))
+
+
+def right(text: str, places: int) -> str:
+    """The text, filled with spaces on the left."""
+    return " " * (places - width(text)) + text
+
+
+def label(text: str) -> str:
+    """A label as it is shown: bare where no one could mistake it, else quoted."""
+    bare = plain(text)
+    mistaken = not text or " " in text or text in (HIDDEN, LEFT_OUT) or text.lstrip("+-").isdigit()
+    return quote(text) if mistaken else bare
+
+
+def index_text(tensor: TensorRow, index: Sequence[int]) -> str:
+    """[sat, 2]: an index with labels where the axes have them."""
+    shown = (label(labels[i]) if labels else str(i) for i, labels in zip(index, tensor.labels))
+    return f"[{', '.join(shown)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Pretty:
+    """Numbers for reading. `limit` is the most rows, columns and slices that are shown."""
+
+    decimals: int = 4
+    limit: int = 12
+
+    def cell(self, tensor: TensorRow, numbers: Numbers) -> Callable[[Any], str]:
+        """How the cells of a tensor are written: all in the same form."""
+        if tensor.spec.kind != "float":
+            return str
+        cells = [cell for _, cell in visible(tensor)]
+        if any(isinstance(cell, Fraction) for cell in cells) and max(map(_size, cells)) < 10**6:
+            return str
+        largest = max((abs(cell) for cell in cells if numbers.isfinite(cell)), default=0)
+        if largest >= 10**6 or 0 < largest < 10.0 ** (1 - self.decimals):
+            return lambda cell: _scientific(cell, self.decimals, numbers)
+        zero = f"-{0:.{self.decimals}f}"
+
+        def fixed(cell: Any) -> str:
+            text = f"{float(cell):.{self.decimals}f}"
+            return text[1:] if text == zero else text
+
+        return fixed
+
+    def least(self, tensor: TensorRow) -> int:
+        """The least width of a cell, so that columns of one step stand under those of another."""
+        return self.decimals + 3 if tensor.spec.kind == "float" else 0
+
+    def hidden(self, text: str) -> str:
+        return HIDDEN
+
+    def label(self, text: str) -> str:
+        shown = label(text)
+        if width(shown) <= LABEL_LIMIT:
+            return shown
+        kept = ""
+        for letter in shown:
+            if width(kept + letter) >= LABEL_LIMIT:
+                break
+            kept += letter
+        return kept + LEFT_OUT
+
+    def shown(self, count: int) -> list[int | None]:
+        """Which of `count` rows are shown; None stands for those left out."""
+        if count <= self.limit:
+            return list(range(count))
+        head = (self.limit + 1) // 2
+        return [*range(head), None, *range(count - (self.limit - head), count)]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Numbers for reading back."""
+
+    def cell(self, tensor: TensorRow, numbers: Numbers) -> Callable[[Any], str]:
+        return numbers.text if tensor.spec.kind == "float" else str
+
+    def least(self, tensor: TensorRow) -> int:
+        return 0
+
+    def hidden(self, text: str) -> str:
+        return text + HIDDEN
+
+    def label(self, text: str) -> str:
+        return label(text)
+
+    def shown(self, count: int) -> list[int | None]:
+        return list(range(count))
+
+
+def _size(cell: Any) -> int:
+    return max(abs(cell.numerator), cell.denominator) if isinstance(cell, Fraction) else 0
+
+
+def _scientific(cell: Any, decimals: int, numbers: Numbers) -> str:
+    try:
+        near = float(cell)
+    except OverflowError:
+        near = math.inf
+    if math.isinf(near) and numbers.isfinite(cell):  # beyond what a double holds
+        return numbers.text(cell)
+    return f"{near + 0.0:.{decimals}e}"
+
+
+def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
+    """The lines of one recorded tensor, without margin."""
+    shape = tensor.spec.shape
+    write = form.cell(tensor, numbers)
+    if not shape:
+        text = write(tensor.value)
+        yield form.hidden(text) if tensor.mask else text
+        return
+    if not tensor.spec.size:
+        yield "(no cells)"
+        return
+    columns = form.shown(shape[-1])
+    grids = list(_grids(tensor, form, write, columns))
+    heads = _heads(tensor, form, -1, columns)
+    names = _heads(tensor, form, -2, form.shown(shape[-2])) if len(shape) > 1 else [""]
+    starts = [index_text(tensor, index) if index else "" for index, _ in grids if index is not None]
+    margin = max(map(width, [*names, *starts]))
+    least = max((width(cell) for _, grid in grids for row in grid for cell in row), default=0)
+    least = max(least, form.least(tensor))
+    places = [max(least, width(head)) if head != LEFT_OUT else 1 for head in heads]
+    gap = "  " if len(shape) > 1 else ""
+
+    def line(name: str, cells: Sequence[str]) -> str:
+        return (left(name, margin) + gap + "  ".join(map(right, cells, places))).rstrip()
+
+    for index, grid in grids:
+        if index is None:
+            yield LEFT_OUT
+            continue
+        yield line(index_text(tensor, index) if index else "", heads)
+        yield from map(line, names, grid)
+
+
+def _heads(tensor: TensorRow, form: Pretty | Exact, axis: int, shown: Sequence[int | None]) -> list[str]:
+    labels = tensor.labels[axis]
+    return [LEFT_OUT if i is None else form.label(labels[i]) if labels else str(i) for i in shown]
+
+
+def _grids(
+    tensor: TensorRow, form: Pretty | Exact, write: Callable[[Any], str], columns: Sequence[int | None]
+) -> Iterator[tuple[tuple[int, ...] | None, list[list[str]]]]:
+    """Each slice that is shown: its index (None = those left out), and its cells as texts."""
+    *lead, _, _ = shape = (1, *tensor.spec.shape)[-max(tensor.spec.rank, 2) :]
+    indices = list(nested.indices(lead))
+    one_row = tensor.spec.rank == 1
+    for place in form.shown(len(indices)):
+        if place is None:
+            yield None, []
+            continue
+        index = indices[place]
+        block = [tensor.value] if one_row else nested.at(tensor.value, index)
+        mask = tensor.mask
+        if mask is not None:
+            mask = [mask] if one_row else nested.at(mask, index)
+        grid = []
+        for i in form.shown(shape[-2]):
+            if i is None:
+                grid.append([LEFT_OUT] * len(columns))
+            else:
+                hidden = None if mask is None else mask[i]
+                grid.append([_cell(block[i], hidden, j, write, form) for j in columns])
+        yield index, grid
+
+
+def _cell(
+    row: Sequence[Any],
+    hidden: Sequence[bool] | None,
+    j: int | None,
+    write: Callable[[Any], str],
+    form: Pretty | Exact,
+) -> str:
+    if j is None:
+        return LEFT_OUT
+    text = write(row[j])
+    return form.hidden(text) if hidden is not None and hidden[j] else text
+
+
+def left_out(tensor: TensorRow, form: Pretty | Exact) -> str:
+    """What a table leaves out, in words; '' where it shows everything."""
+    shape = tensor.spec.shape
+    if not tensor.spec.size:
+        return ""
+    counts = [(shape[-1:] or (1,))[0], (shape[-2:-1] or (1,))[0], math.prod(shape[:-2])]
+    told = []
+    for what, count in zip(("columns", "rows", "slices"), counts):
+        shown = sum(i is not None for i in form.shown(count))
+        if shown < count:
+            told.append(f"{shown} of {count} {what}")
+    return f"{', '.join(reversed(told))} shown" if told else ""
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> tuple[Any, Any]:
+    """Value and mask of a tensor from the lines that `table` wrote in `Exact` form; `take` gives the
+    next line. (None, None) where it was not kept."""
+    spec = tensor.spec
+    line = take()
+    if line == "not kept":
+        return None, None
+    if not spec.size:
+        if line != "(no cells)":
+            raise GraphError(f"found {shortened(line)}; expected '(no cells)'")
+        return nested.full(spec.shape, None), None
+    read = _READERS[spec.kind]
+    if not spec.rank:
+        (value,), mask = _row(line.split(), 1, read, numbers)
+        return value, mask and mask[0]
+    rows: list[Any] = []
+    masks: list[Any] = []
+    labels = tensor.labels[-2] if spec.rank > 1 else None
+    count = spec.shape[-2] if spec.rank > 1 else 1
+    names = [""] if spec.rank < 2 else [label(labels[i]) if labels else str(i) for i in range(count)]
+    for index in nested.indices(spec.shape[:-2]):
+        if rows:
+            line = take()
+        if index and not line.startswith(index_text(tensor, index)):
+            raise GraphError(f"found {shortened(line)}; expected slice {index_text(tensor, index)}")
+        for name in names:
+            line = take()
+            if not line.startswith(name):
+                raise GraphError(f"found {shortened(line)}; expected row {name}")
+            row, mask = _row(line[len(name) :].split(), spec.shape[-1], read, numbers)
+            rows.append(row)
+            masks.append(mask)
+    no = [False] * spec.shape[-1]
+    whole = None if not any(masks) else [mask or no for mask in masks]
+    return _folded(rows, spec.shape), whole and _folded(whole, spec.shape)
+
+
+def _row(
+    fields: list[str], count: int, read: Callable[[str, Numbers], Any], numbers: Numbers
+) -> tuple[list[Any], list[bool] | None]:
+    if len(fields) != count:
+        raise GraphError(f"the row has {len(fields)} cells; expected {count}")
+    mask = [field.endswith(HIDDEN) for field in fields]
+    return [read(field.rstrip(HIDDEN), numbers) for field in fields], mask if any(mask) else None
+
+
+def _folded(rows: list[Any], shape: Sequence[int]) -> Any:
+    """Rows in row-major order as a tensor."""
+    if len(shape) == 1:
+        return rows[0]
+    for size in reversed(shape[1:-1]):
+        rows = [rows[start : start + size] for start in range(0, len(rows), size)]
+    return rows
+
+
+def read_number(text: str, numbers: Numbers) -> Any:
+    """A number from its digits."""
+    try:
+        value = numbers.lift(text)
+    except GraphError:
+        raise
+    except (ArithmeticError, TypeError, ValueError):
+        raise GraphError(f"found {shortened(text)}; expected a number") from None
+    if isinstance(value, float) and math.isinf(value) and "inf" not in text:
+        raise GraphError(f"{shortened(text)} is too large; expected a number that a double can hold")
+    return value
+
+
+def _read_bool(text: str, numbers: Numbers) -> bool:
+    if text not in ("True", "False"):
+        raise GraphError(f"found {shortened(text)}; expected True or False")
+    return text == "True"
+
+
+def _read_int(text: str, numbers: Numbers) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise GraphError(f"found {shortened(text)}; expected an integer") from None
+
+
+_READERS: dict[str, Callable[[str, Numbers], Any]] = {
+    "float": read_number,
+    "bool": _read_bool,
+    "int": _read_int,
+}

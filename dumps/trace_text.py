@@ -1,0 +1,345 @@
+"""A trace as text, step by step: what was computed, from what, and every number.
+
+    head0.weights = softmax(head0.masked)       token 3 × token 3       exp(x − max) / Σ exp(x − max), each row
+                    the      cat      sat
+            the   1.0000        ·        ·
+            cat   0.2339   0.7661        ·
+            sat   0.0130   0.0123   0.9747
+            rows sum to 1   largest 1.0000 at [the, the]   · = masked
+
+`pretty` is for reading: fixed decimals, and what is beyond the limit left out, which is said.
+`exact` is for keeping: it carries the graph, the labels and the shortest digits that read back to
+the same number, and `read_trace` gives the same trace, bit for bit. Both are stable: no addresses,
+times or counters. Below the numbers stand facts, and warnings behind `!`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graphattn import nested
+from graphattn.dumps.assembly import place
+from graphattn.dumps.graph_text import check_header, graph_text, read_lines
+from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
+from graphattn.dumps.rows import StepRow, TensorRow, facts, labels_of, shape_text, step_rows
+from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left, left_out, read_table, table, width
+from graphattn.errors import GraphError, suggest
+from graphattn.graph import Graph, Node
+from graphattn.numbers import FLOAT, Numbers, of
+from graphattn.trace import Trace
+
+HEADER = "graphattn trace 1"
+EXACT_HEADER = "graphattn trace 1 exact"
+PRECISIONS = ("pretty", "exact")
+MARGIN = " " * 8
+AXES_COLUMN = 44
+FORMULA_COLUMN = 68
+SOURCE_LIMIT = 50_000_000
+"""The most cells of one tensor that is part of the graph, where a trace is read back."""
+
+
+# ---------------------------------------------------------------- writing
+
+
+def trace_text(
+    trace: Trace,
+    precision: str = "pretty",
+    decimals: int = 4,
+    limit: int = 12,
+    only: Iterable[str] | None = None,
+) -> str:
+    """The trace as text (see the module's docstring).
+
+    precision: "pretty" or "exact". decimals: how many a pretty number has, 0 to 17. limit: the
+    most rows, columns and slices of a tensor that a pretty dump shows, 2 or more. only: names or
+    patterns (`*.weights`) of the tensors to show; an exact dump gives the others as not kept.
+    """
+    if precision not in PRECISIONS:
+        raise GraphError(
+            f"precision is {precision!r}; expected 'pretty' or 'exact'{suggest(precision, PRECISIONS)}"
+        )
+    for what, value, least, most in (("decimals", decimals, 0, 17), ("limit", limit, 2, 10**9)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise GraphError(f"{what} is {value!r}; expected an int from {least} to {most}")
+    patterns = None if only is None else [only] if isinstance(only, str) else list(only)
+    form = Exact() if precision == "exact" else Pretty(decimals, limit)
+    try:
+        return "\n".join(_lines(trace, form, patterns)) + "\n"
+    except ValueError as error:
+        if isinstance(error, GraphError):
+            raise
+        raise GraphError(f"the trace holds a number that Python does not print: {error}") from None
+
+
+def _lines(trace: Trace, form: Pretty | Exact, only: list[str] | None) -> Iterator[str]:
+    exact = isinstance(form, Exact)
+    yield EXACT_HEADER if exact else HEADER
+    yield from _head(trace, only)
+    if exact:
+        if trace.numbers.name != "float":
+            yield f"numbers {trace.numbers.name}"
+        for axis, labels in trace.labels.items():
+            yield f"labels  {quote(axis)} {literal(labels)}"
+        yield ""
+        yield from graph_text(trace.graph).splitlines()
+    for row in step_rows(trace, only, others=exact):
+        yield ""
+        yield from _step(row, form, trace.numbers)
+    if exact:
+        yield ""
+        yield "end"
+
+
+def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
+    """What the trace is of: the graph, what was fed, what came out."""
+    graph = trace.graph
+    lines = [("graph", graph.name, plain(graph.title) if graph.title else "")]
+    done = {step.name for step in trace.steps}
+    for name, spec in graph.inputs.items():
+        if name in done:
+            lines.append((graph.nodes[name].op.name, name, shape_text([spec])))
+    for name, tensor in graph.outputs.items():
+        if tensor.ref.node in done:
+            same = name == tensor.name
+            lines.append(("output", name, shape_text([tensor.spec]) if same else tensor.name))
+    for name in trace.patched:
+        lines.append(("patched", name, ""))
+    if only is not None:
+        lines.append(("only", " ".join(map(plain, only)), ""))
+    kinds = max(8, *(len(kind) + 2 for kind, _, _ in lines))
+    names = max(8, *(len(name) + 2 for _, name, _ in lines))
+    for kind, name, rest in lines:
+        yield f"{kind:<{kinds}}{name:<{names}}{rest}".rstrip()
+
+
+def _step(row: StepRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
+    several = len(row.tensors) > 1
+    if not row.op.fed:
+        axes = f"{len(row.tensors)} outputs" if several else row.written.axes
+        yield from _heading(f"{row.name} = {row.written.expression}", axes, row.op.formula)
+    for port, tensor in enumerate(row.tensors):
+        if port:
+            yield ""
+        if several or row.op.fed:
+            yield from _heading(MARGIN + tensor.name, shape_text([tensor.spec]), "")
+        for line in _tensor(tensor, row, form, numbers):
+            yield MARGIN + line
+    for warning in row.warnings:
+        yield f"{MARGIN}! {plain(warning)}"
+
+
+def _heading(text: str, axes: str, formula: str) -> Iterator[str]:
+    """What is computed, its axes, its formula: in three columns that stand still. The first stands
+    on a line of its own where it is too long."""
+    if width(text) > AXES_COLUMN - 2:
+        yield text
+        text = ""
+    text = left(text, AXES_COLUMN) + axes
+    yield left(text + "  ", FORMULA_COLUMN) + formula if formula else text
+
+
+def _tensor(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
+    if tensor.value is None:
+        yield "not kept"
+        return
+    yield from table(tensor, form, numbers)
+    told = _told(tensor, row, form, numbers)
+    if told:
+        yield "   ".join(told)
+
+
+def _told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
+    """The facts that stand below a tensor."""
+    omitted = left_out(tensor, form)
+    told = [omitted] if omitted else []
+    if tensor.spec.size and tensor.spec.kind == "float" and (omitted or row.op.range is not None):
+        found = facts(tensor, row.op)
+        write = form.cell(tensor, numbers)
+        if found.sums:
+            told.append(f"{found.sums} sum to 1")
+        if omitted and row.op.range is None and found.smallest is not None:
+            told.append(_cell_told("smallest", tensor, *found.smallest, write))
+        if found.largest is not None:
+            told.append(_cell_told("largest", tensor, *found.largest, write))
+    if tensor.mask is not None and any(nested.flat(tensor.mask)):
+        told.append(f"{HIDDEN} = masked")
+    if tensor.patched:
+        told.append("patched")
+    return told
+
+
+def _cell_told(what: str, tensor: TensorRow, index: tuple[int, ...], cell: Any, write: Any) -> str:
+    return f"{what} {write(cell)}" + (f" at {index_text(tensor, index)}" if index else "")
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_trace(text: str) -> Trace:
+    """The trace that an exact dump holds. Raises a `GraphError` that names the line and says what
+    was expected there; a pretty dump is refused, since its digits are rounded."""
+    if not isinstance(text, str):
+        raise GraphError(f"a trace text is a {type(text).__name__}; expected text")
+    lines = _Lines(text)
+    with lines.place():
+        first = lines.take()
+        if first.removeprefix("\ufeff").strip() == HEADER:
+            raise GraphError("this dump is pretty: its digits are rounded; expected precision='exact'")
+        check_header(first.replace(" exact", ""), HEADER)
+    labels, patched, numbers = _read_head(lines)
+    graph = read_lines(lines.numbered(), "trace text")
+    need_sources(graph, "trace text")
+    reader = _StepReader(lines, graph, labels, numbers)
+    reader.read()
+    with place("trace text"):
+        return Trace.restore(
+            graph, reader.values, labels, patched, numbers, reader.evaluated, reader.masks, reader.warnings
+        )
+
+
+def need_sources(graph: Graph, what: str) -> None:
+    """Refuse a graph whose own tensors (masks, positions) would fill the memory when it is planned."""
+    for node in graph.nodes.values():
+        size = sum(spec.size for spec in node.outputs)
+        if not node.operands and not node.op.fed and size > SOURCE_LIMIT:
+            raise GraphError(
+                f"{what}: {node.op.name} {node.name!r} has {size} cells; expected at most {SOURCE_LIMIT}"
+            )
+
+
+def _read_head(lines: _Lines) -> tuple[dict[str, tuple[str, ...]], list[str], Numbers]:
+    """Labels, patched tensors and number type, up to where the graph begins."""
+    labels: dict[str, tuple[str, ...]] = {}
+    patched: list[str] = []
+    numbers = FLOAT
+    while not lines.peek().startswith("graphattn "):
+        with lines.place():
+            text = lines.take()
+            kind, _, rest = text.partition(" ")
+            if kind == "labels":
+                line = Line(rest)
+                axis, found = line.text(), line.value()
+                line.end()
+                if not isinstance(found, tuple) or not all(isinstance(item, str) for item in found):
+                    raise GraphError(f"the labels of axis {axis!r} are not a tuple of texts")
+                labels[axis] = found
+            elif kind == "patched":
+                patched.append(rest.strip())
+            elif kind == "numbers":
+                numbers = of(rest.strip())
+    return labels, patched, numbers
+
+
+class _Lines:
+    """The lines of a text, and how far it is read."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.next = 0
+
+    def peek(self) -> str:
+        """The next line."""
+        if self.next >= len(self.lines):
+            raise GraphError(
+                f"trace text, line {self.next}: the text stops without 'end'; expected a whole trace"
+            )
+        return self.lines[self.next].rstrip("\r")
+
+    def take(self) -> str:
+        """Go past the next line, which is returned."""
+        line = self.peek()
+        self.next += 1
+        return line
+
+    def numbered(self) -> Iterator[tuple[int, str]]:
+        """The lines that come, with their numbers; each counts as read."""
+        while self.next < len(self.lines):
+            yield self.next + 1, self.take()
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Let errors name the line that was read last."""
+        try:
+            yield
+        except GraphError as error:
+            if str(error).startswith("trace text, line "):
+                raise
+            raise GraphError(f"trace text, line {self.next}: {error}") from None
+
+
+class _StepReader:
+    """Reads the recorded steps."""
+
+    def __init__(
+        self, lines: _Lines, graph: Graph, labels: dict[str, tuple[str, ...]], numbers: Numbers
+    ) -> None:
+        self.lines = lines
+        self.graph = graph
+        self.labels = labels
+        self.numbers = numbers
+        self.evaluated: list[str] = []
+        self.values: dict[str, Any] = {}
+        self.masks: dict[str, Any] = {}
+        self.warnings: dict[str, list[str]] = {}
+
+    def read(self) -> None:
+        """Take in all steps, and the end."""
+        order = {name: position for position, name in enumerate(self.graph.nodes)}
+        last = -1
+        while True:
+            line = self._past_blank()
+            if line == "end":
+                return
+            with self.lines.place():
+                name = line.strip().partition(" ")[0]
+                if name not in order:
+                    raise GraphError(f"{shortened(line.strip())} is not a step of the graph")
+                if order[name] <= last:
+                    raise GraphError(f"step {name!r} comes twice or too late; expected the order of the graph")
+                last = order[name]
+                self._step(self.graph.nodes[name])
+
+    def _past_blank(self) -> str:
+        line = self.lines.take()
+        while not line.strip():
+            line = self.lines.take()
+        return line
+
+    def _step(self, node: Node) -> None:
+        self.evaluated.append(node.name)
+        self.warnings[node.name] = []
+        several = len(node.outputs) > 1
+        self._past_axes(f"{len(node.outputs)} outputs" if several else shape_text(node.outputs))
+        for port, spec in enumerate(node.outputs):
+            name = node.tensor_name(port)
+            if several:
+                heading = self._past_blank()
+                if heading.strip().partition(" ")[0] != name:
+                    raise GraphError(f"{shortened(heading.strip())} stands where {name!r} was expected")
+                self._past_axes(shape_text([spec]))
+            tensor = TensorRow(name, spec, None, None, labels_of(self.labels, spec), False)
+            value, mask = read_table(self._take_row, tensor, self.numbers)
+            if value is not None:
+                self.values[name] = value
+            if mask is not None:
+                self.masks[name] = mask
+            self._past_facts(node.name)
+
+    def _past_axes(self, axes: str) -> None:
+        """Go past the axes where they have a line of their own."""
+        if self.lines.peek().startswith(" " * AXES_COLUMN + axes):
+            self.lines.take()
+
+    def _take_row(self) -> str:
+        line = self.lines.take()
+        if not line.startswith(MARGIN):
+            raise GraphError(f"found {shortened(line)}; expected a line of numbers, indented by {len(MARGIN)}")
+        return line[len(MARGIN) :]
+
+    def _past_facts(self, name: str) -> None:
+        while self.lines.peek().startswith(MARGIN):
+            told = self.lines.take()[len(MARGIN) :]
+            if told.startswith("! "):
+                self.warnings[name].append(unplain(told[2:]))
