@@ -70,7 +70,7 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, GraphError):
-        return str(error)
+        return str(error).replace("allow_nonfinite=True", "--allow-nonfinite")
     if isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         return f"{error.filename}: {reason}" if error.filename else reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from textwrap import indent
+from textwrap import fill, indent
 from typing import Any
 
 import click
@@ -12,9 +12,9 @@ import click
 from .. import nested
 from ..axes import describe
 from ..graph import Graph
-from ..op import LEVELS, OPS, Op, Sample, find
+from ..op import OPS, Op, Sample, find
 from ..trace import run
-from .output import OUTPUT, aligned, emit
+from .output import OUTPUT, PIPE_WIDTH, aligned, emit
 
 
 @click.command(short_help="List every op, or print the card of one.")
@@ -59,7 +59,7 @@ def card(op: Op) -> str:
     if op.samples:
         parts["shapes and cost of its samples"] = _costs(op)
         if op.expand is not None:
-            parts[f"made of, at level {_finer(op)}"] = _expansion(op)
+            parts["made of"] = _expansion(op)
         parts["example"] = _example(op)
     return "\n".join(
         f"{name}\n\n{indent(text.rstrip(), '    ')}\n" if name else f"{text}\n" for name, text in parts.items()
@@ -84,48 +84,60 @@ def _call(op: Op) -> str:
             shown.append("*")
         starred = starred or p.keyword_only or p.variadic
         shown.append(f"*{p.name}" if p.variadic else p.name if p.required else f"{p.name}={p.default!r}")
-    return f"g.{op.name}({', '.join(shown)})"
+    return _wrapped(f"g.{op.name}({', '.join(shown)})", " " * len(f"g.{op.name}("))
 
 
 def _costs(op: Op) -> str:
-    """Operands, attributes, result, flops and bytes of each sample."""
+    """Operands, attributes, result, flops and bytes of each sample; alike ones once."""
     from graphattn.passes.cost import cost
 
-    rows = [("operands", "attributes", "result", "flops", "bytes")]
+    lines = []
     for sample in op.samples:
         graph, _ = _sampled(op, sample)
         node, total = graph.node(RESULT), cost(graph)
-        operands = [
+        told = [
             f"{op.operand_name(slot)} {describe(graph.spec(ref))}"
             for slot, ref in enumerate(node.operands)
             if ref is not None
         ]
-        attributes = [f"{name}={value!r}" for name, value in node.given.items()]
-        results = dict.fromkeys(describe(spec) for spec in node.outputs)
-        rows.append(
-            (
-                ", ".join(operands),
-                ", ".join(attributes),
-                ", ".join(results),
-                f"{total.flops:,}",
-                f"{total.bytes:,}",
+        told += [f"{name}={_brief(value)}" for name, value in node.given.items()]
+        results = ", ".join(dict.fromkeys(describe(spec) for spec in node.outputs))
+        lines.append(
+            _wrapped(
+                f"{', '.join(told)} → {results}   {_count(total.flops, 'flop')}, {_count(total.bytes, 'byte')}"
             )
         )
-    return aligned(rows)
+    return "\n".join(dict.fromkeys(lines))
 
 
-def _finer(op: Op) -> str:
-    return LEVELS[LEVELS.index(op.level) + 1]
+def _wrapped(text: str, hanging: str = "        ") -> str:
+    return fill(text, PIPE_WIDTH - 8, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else "…"
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}" + ("" if number == 1 else "s")
 
 
 def _expansion(op: Op) -> str:
     """What the first sample is made of, one line a node."""
     from graphattn.dumps.rows import node_rows
+    from graphattn.passes.zoom import expand
 
     graph, _ = _sampled(op, op.samples[0])
+    composite = graph.node(RESULT)
+    opened = Graph(op.name)
+    for node in graph.nodes.values():
+        if node is not composite:
+            opened.adopt(node)
+    expand(opened, composite, composite.operands)
     rows = [
         (_inner(row.name), f"= {_inner(row.expression)}", row.axes)
-        for row in node_rows(graph.at(_finer(op)))
+        for row in node_rows(opened)
         if not row.op.fed
     ]
     return aligned(rows)

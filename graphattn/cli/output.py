@@ -24,30 +24,44 @@ SPELLED = {
     "Σ": "sum", "σ": "sigma", "μ": "mu", "γ": "gamma", "β": "beta", "ε": "eps", "ᵀ": "^T", "∞": "inf",
     "…": "...", "≤": "<=", "≥": ">=", "≠": "!=", "✓": "yes", "✗": "no", "⊗": "(x)", "⊕": "(+)", "½": "1/2",
     "²": "^2", "ₖ": "_k", "ⱼ": "_j", "ᵢ": "_i", "ˣ": "^x", "π": "pi",
+    "│": "|", "└": "`", "“": "\"", "”": "\"", "’": "'",
     **{digit: str(value) for value, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")},
 }  # fmt: skip
 PIPE_WIDTH = 100
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
+    """For people: a spelling, or `?` for a symbol without one."""
+    text, end = _unencodable(error)
+    return "".join(SPELLED.get(char) or (_escape(char) if char.isalnum() else "?") for char in text), end
+
+
+def _spell_exactly(error: UnicodeError) -> tuple[str, int]:
+    """For programs: as JSON and our own text formats write it in quotes, so that it reads back."""
+    text, end = _unencodable(error)
+    return "".join(map(_escape, text)), end
+
+
+def _unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    text = error.object[error.start : error.end]
-    return "".join(SPELLED.get(char) or _escape(char) for char in text), error.end
+    return error.object[error.start : error.end], error.end
 
 
 def _escape(char: str) -> str:
-    """As JSON writes it."""
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
-def prepare_streams() -> None:
+codecs.register_error("graphattn.spell", _spell)
+codecs.register_error("graphattn.exact", _spell_exactly)
+
+
+def prepare_streams(errors: str = "graphattn.spell") -> None:
     """Let stdout and stderr spell what they cannot encode."""
-    codecs.register_error("graphattn", _spell)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="graphattn")
+            stream.reconfigure(errors=errors)
 
 
 def console() -> Console:
@@ -73,9 +87,11 @@ def message(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def emit(text: str, path: str | None) -> None:
-    """A result: into a file (whole or not at all) and said so, or to stdout."""
+def emit(text: str, path: str | None, exact: bool = False) -> None:
+    """A result: into a file (whole or not at all) and said so, or to stdout. `exact`: it is to be
+    read back by a program."""
     if path is None or path == "-":
+        prepare_streams("graphattn.exact" if exact else "graphattn.spell")
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
     from graphattn.dumps.write import write_text

@@ -40,11 +40,29 @@ def specimen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+class Whole(click.ParamType):
+    """A whole number of at least `least`."""
+
+    name = "integer"
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = self.least - 1
+        if number < self.least:
+            self.fail(f"expected a whole number of {self.least} or more, got {str(value)[:40]!r}", param, ctx)
+        return number
+
+
 OPTIONS = (
     click.argument("source", metavar="SOURCE"),
-    click.option("--n", type=click.IntRange(min=1), help="Tokens of a built-in graph.  [4]"),
-    click.option("--d", type=click.IntRange(min=1), help="Features of a built-in graph.  [8]"),
-    click.option("--heads", type=click.IntRange(min=1), help="Heads of a built-in graph.  [2]"),
+    click.option("--n", type=Whole(1), help="Tokens of a built-in graph.  [4]"),
+    click.option("--d", type=Whole(1), help="Features of a built-in graph.  [8]"),
+    click.option("--heads", type=Whole(1), help="Heads of a built-in graph.  [2]"),
     click.option("--causal", is_flag=True, default=None, help="Hide later tokens from earlier ones."),
     click.option(
         "--projections/--no-projections",
@@ -217,22 +235,23 @@ def _label(entry: str, graph: Any) -> tuple[str, list[str]]:
     """(axis, names) of `the,cat,sat` or `feature=a,b`; names with commas in "quotes"."""
     import csv
 
-    axes = {axis: set() for spec in _specs(graph) for axis in spec.axes if axis}
-    for spec in _specs(graph):
-        for axis, size in zip(spec.axes, spec.shape, strict=True):
-            if axis:
-                axes[axis].add(size)
+    sizes: dict[str, set[int]] = {}
+    for node in graph.nodes.values():
+        for spec in node.outputs:
+            for axis, size in zip(spec.axes, spec.shape, strict=True):
+                if axis:
+                    sizes.setdefault(axis, set()).add(size)
     axis, sign, rest = entry.partition("=")
-    if not sign or axis not in axes:
+    if not sign or not axis.isidentifier():
         axis, rest = "token", entry
     names = next(csv.reader([rest], skipinitialspace=True), [])
-    if len(names) not in axes.get(axis, ()):
-        sizes = " or ".join(map(str, sorted(axes.get(axis, ()))))
-        raise GraphError(
-            f"--labels has {len(names)} names for axis {axis!r}; expected {sizes or 'an axis of the graph'}"
-        )
+    if axis not in sizes:
+        raise GraphError(f"--labels {entry!r}: the graph has no axis {axis!r}; expected {_listed(sizes)}")
+    if len(names) not in sizes[axis]:
+        fitting = " or ".join(map(str, sorted(sizes[axis])))
+        raise GraphError(f"--labels {entry!r} has {len(names)} names for axis {axis!r}; expected {fitting}")
     return axis, names
 
 
-def _specs(graph: Any) -> Any:
-    return (spec for node in graph.nodes.values() for spec in node.outputs)
+def _listed(axes: Any) -> str:
+    return "AXIS=A,B,… with one of " + ", ".join(axes) if axes else "no labels, since no axis has a name"

@@ -38,13 +38,14 @@ def command(
         trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite, listeners=[counted(len(graph), say)])
         say("writing")
         text = _text(trace, precision, as_json, patterns)
-    emit(text, output)
+    emit(text, output, exact=as_json or precision == "exact")
 
 
 def _text(trace: Trace, precision: str, as_json: bool, patterns: tuple[str, ...]) -> str:
-    from graphattn.dumps.trace_json import trace_json
+    if as_json:
+        from graphattn.dumps.trace_json import trace_json
+
+        return trace_json(trace)
     from graphattn.dumps.trace_text import trace_text
 
-    if as_json:
-        return trace_json(trace)
     return trace_text(trace, precision=precision, only=patterns or None)
