@@ -139,6 +139,14 @@ def need_size(what: str, value: object, least: int = 0) -> None:
         raise Rejected(f"{what} must be an int of {least} or more, got {value!r}")
 
 
+def need_int(what: str, value: object) -> None:
+    """Reject an attribute that is not an int, or one too long to be a float exactly."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Rejected(f"{what} is {value!r}; expected an int")
+    if abs(value) > 2**53:
+        raise Rejected(f"{what} is an int of {value.bit_length()} bits; expected at most 2^53 in size")
+
+
 def need_number(what: str, value: object, positive: bool = False) -> float:
     """An attribute as a float; rejected where it is not a number (or decimal text) of 0 or more,
     or above 0 where it must be `positive`."""

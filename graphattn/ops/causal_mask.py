@@ -6,9 +6,8 @@ offset 0 is top-left, as in PyTorch and ONNX; decoding with a cache passes the c
 
 from __future__ import annotations
 
-from ..axes import Spec, need_size
+from ..axes import Spec, need_int, need_size
 from ..cells import Literal
-from ..errors import Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
@@ -17,8 +16,7 @@ def shape(n: int, n_k: int | None = None, *, offset: int = 0) -> Spec:
     need_size("n", n)
     if n_k is not None:
         need_size("n_k", n_k)
-    if isinstance(offset, bool) or not isinstance(offset, int):
-        raise Rejected(f"offset is {offset!r}; expected an int")
+    need_int("offset", offset)
     return Spec((n, n if n_k is None else n_k), kind="bool")
 
 
@@ -58,6 +56,9 @@ register(
         rejects=(
             Reject((), {"n": -1}, "n must be an int of 0 or more, got -1"),
             Reject((), {"n": 2, "offset": 0.5}, "offset is 0.5; expected an int"),
+            Reject(
+                (), {"n": 2, "offset": 10**400}, "offset is an int of 1329 bits; expected at most 2^53 in size"
+            ),
         ),
     )
 )

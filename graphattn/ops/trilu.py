@@ -6,7 +6,7 @@ shows, not even NaN. No arithmetic.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_rank
+from ..axes import Spec, need_int, need_rank
 from ..cells import Cell, Literal
 from ..errors import Rejected
 from ..nested import lift
@@ -16,8 +16,7 @@ from ..op import Kernel, Op, Reject, Sample, register
 
 def shape(x: Spec, *, k: int = 0, upper: bool = True) -> Spec:
     need_rank(2, x=x)
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise Rejected(f"k is {k!r}; expected an int")
+    need_int("k", k)
     if not isinstance(upper, bool):
         raise Rejected(f"upper is {upper!r}; expected True or False")
     return Spec(x.shape, x.axes, x.kind)
