@@ -8,6 +8,7 @@ or None where nothing is hidden. Which cells are hidden is never guessed from a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +39,23 @@ def moved(run: Callable[..., Any], masks: Sequence[Any], values: Sequence[Any], 
             for mask, value, spec in zip(masks, values, specs, strict=True)
         )
     )
+
+
+def touched(
+    run: Callable[..., Any], masks: Sequence[Any], values: Sequence[Any], *specs: Spec, **_: Any
+) -> Any:
+    """A cell is hidden where a hidden cell went into it: NaN goes wherever those do.
+
+    For ops that add and multiply floats, and have an expansion for other number types.
+    """
+    if all(mask is None for mask in masks):
+        return None
+    marked = []
+    for mask, spec in zip(masks, specs, strict=True):
+        mark = nested.lift(lambda hidden: math.nan if hidden else 0.0, [0], [spec.shape])
+        marked.append(mark(nested.full(spec.shape, False) if mask is None else mask))
+    result = run(*marked)
+    return nested.lift(lambda cell: cell != cell, [0], [nested.shape_of(result)])(result)
 
 
 def first(run: Callable[..., Any], masks: Sequence[Any], values: Sequence[Any], *specs: Spec, **_: Any) -> Any:

@@ -1,0 +1,158 @@
+"""(y_a, y_b) = (cos · a − sin · b, sin · a + cos · b) for each pair (a, b) of a row (Su et al. 2021, 34).
+
+x (…, n, d); cos, sin (…, n, r/2), one angle for each pair, r ≤ d (see rope_angles) → the shape of x,
+or what the leading axes broadcast to. Only the first r features turn. Half-split (the default, as
+GPT-NeoX and Llama in Hugging Face's layout) pairs feature i with i + r/2; interleaved (as the paper and
+GPT-J) pairs 2i with 2i + 1.
+"""
+
+from __future__ import annotations
+
+from .. import axes as named
+from .. import masks
+from ..axes import Spec, describe, need_kind, need_rank
+from ..cells import add, multiply, subtract
+from ..elementwise import cell_of
+from ..errors import Rejected
+from ..numbers import Numbers
+from ..op import Kernel, Op, Reject, Sample, register
+
+
+def shape(x: Spec, cos: Spec, sin: Spec, *, interleaved: bool = False) -> Spec:
+    need_kind("float", x=x, cos=cos, sin=sin)
+    need_rank(1, x=x, cos=cos, sin=sin)
+    if not isinstance(interleaved, bool):
+        raise Rejected(f"interleaved is {interleaved!r}; expected True or False")
+    if sin.shape != cos.shape:
+        raise Rejected(f"cos is {describe(cos)} and sin is {describe(sin)}; expected the same shape")
+    d, half = x.shape[-1], cos.shape[-1]
+    if 2 * half > d:
+        raise Rejected(
+            f"cos has {half} angles in a row and x has {d} features; expected one angle for each pair,"
+            f" so {d // 2} at most"
+        )
+    sizes, names = named.broadcast(Spec((*x.shape[:-1], half), x.axes), cos, sin)
+    return Spec((*sizes[:-1], d), names)
+
+
+def rope_halves(row, cos, sin):
+    half = len(cos)
+    a, b = row[:half], row[half : 2 * half]
+    y_a = [v * c - w * s for v, w, c, s in zip(a, b, cos, sin)]
+    y_b = [v * s + w * c for v, w, c, s in zip(a, b, cos, sin)]
+    return y_a + y_b + row[2 * half :]
+
+
+def rope_interleaved(row, cos, sin):
+    y = list(row)
+    for i, (c, s) in enumerate(zip(cos, sin)):
+        a, b = row[2 * i], row[2 * i + 1]
+        y[2 * i], y[2 * i + 1] = a * c - b * s, a * s + b * c
+    return y
+
+
+def kernel(numbers: Numbers, x: Spec, cos: Spec, sin: Spec, *, interleaved) -> Kernel:
+    return Kernel(rope_interleaved if interleaved else rope_halves, 1, 1, 1)
+
+
+def expand(g, x, cos, sin, *, interleaved):
+    half = cos.shape[-1]
+    rest = x.shape[-1] - 2 * half
+    sizes = ((2 * half,) if interleaved else (half, half)) + ((rest,) if rest else ())
+    *turning, last = g.split(x, sizes, name="parts")
+    turning, kept = (turning, last) if rest else ([*turning, last], None)
+    if interleaved:
+        pairs = g.reshape(*turning, (*x.shape[:-1], half, 2), axes=(*x.axes, None), name="pairs")
+        turning = [
+            g.reshape(part, (*x.shape[:-1], half), axes=x.axes, name=name)
+            for name, part in zip("ab", g.split(pairs, 2, name="sides"), strict=True)
+        ]
+    a, b = turning
+    y_a = g.subtract(g.multiply(a, cos, name="a_cos"), g.multiply(b, sin, name="b_sin"), name="y_a")
+    y_b = g.add(g.multiply(a, sin, name="a_sin"), g.multiply(b, cos, name="b_cos"), name="y_b")
+    turned = [y_a, y_b]
+    if interleaved:
+        pairs = g.stack(y_a, y_b, axis=-1, name="turned_pairs")
+        turned = [g.reshape(pairs, (*y_a.shape[:-1], 2 * half), axes=y_a.axes, name="turned")]
+    if kept is not None:
+        whole = (*y_a.shape[:-1], rest)
+        turned.append(kept if kept.shape == whole else g.broadcast(kept, whole, name="kept"))
+    return turned[0] if len(turned) == 1 else g.concat(*turned, name="joined")
+
+
+def explain(index, x: Spec, cos: Spec, sin: Spec, *, interleaved):
+    *lead, j = index
+    half = cos.shape[-1]
+    if j >= 2 * half:
+        return cell_of(0, x, index)
+    i, second = divmod(j, 2) if interleaved else (j % half, j >= half)
+    first, other = (2 * i, 2 * i + 1) if interleaved else (i, i + half)
+    a, b = cell_of(0, x, (*lead, first)), cell_of(0, x, (*lead, other))
+    c, s = cell_of(1, cos, (*lead, i)), cell_of(2, sin, (*lead, i))
+    return add(multiply(a, s), multiply(b, c)) if second else subtract(multiply(a, c), multiply(b, s))
+
+
+def cost(x: Spec, cos: Spec, sin: Spec, *, interleaved) -> int:
+    y = shape(x, cos, sin, interleaved=interleaved)
+    return 6 * cos.shape[-1] * (y.size // max(y.shape[-1], 1))
+
+
+def note(x: Spec, cos: Spec, sin: Spec, *, interleaved) -> str:
+    turned = 2 * cos.shape[-1]
+    part = "" if turned == x.shape[-1] else f"{turned} of {x.shape[-1]} features"
+    return ", ".join(filter(None, ("interleaved" if interleaved else "", part)))
+
+
+x = [[0.5, -1.25, 2.0, 0.75], [1.5, 1.0, -3.0, 0.25], [-0.5, 0.1, 0.4, -1.0]]
+cos = [[1.0, 1.0], [0.5, 0.75], [-0.4, 0.2]]
+sin = [[0.0, 0.0], [0.8, 0.6], [0.9, -0.3]]
+column = [[row[0]] for row in cos]
+
+register(
+    Op(
+        name="rope",
+        title="rotary",
+        glyph="⟳",
+        family="function",
+        formula="(cos · a − sin · b, sin · a + cos · b), each pair",
+        level="op",
+        shape=shape,
+        kernel=kernel,
+        expand=expand,
+        explain=explain,
+        cost=cost,
+        masked=masks.touched,
+        note=note,
+        samples=(
+            Sample((x, cos, sin)),
+            Sample((x, cos, sin), {"interleaved": True}),
+            Sample((x, column, column)),
+            Sample((x, column, column), {"interleaved": True}),
+            Sample(([[x], [x]], cos, sin)),
+            Sample((x, [[row] for row in (cos, sin)], [[row] for row in (sin, cos)])),
+            Sample(([x[0]], column, column), {"interleaved": True}),
+            Sample((x[0], cos[1], sin[1])),
+            Sample(([[float("inf"), 1.0, float("nan"), 2.0]], [[0.0]], [[1.0]])),
+        ),
+        rejects=(
+            Reject(
+                (Spec((3, 4), ("token", "feature")), Spec((3, 4)), Spec((3, 4))),
+                {},
+                "cos has 4 angles in a row and x has 4 features; expected one angle for each pair",
+            ),
+            Reject(
+                (Spec((3, 4)), Spec((3, 2)), Spec((3, 1))),
+                {},
+                "cos is 3 × 2 and sin is 3 × 1; expected the same shape",
+            ),
+            Reject((Spec((3, 4)), Spec((2, 2)), Spec((2, 2))), {}, "sizes 3 and 2 on axis -2 do not agree"),
+            Reject((Spec((3, 4)), Spec(()), Spec(())), {}, "cos has rank 0; expected rank 1 or more"),
+            Reject((Spec((3, 4), kind="int"), Spec((3, 2)), Spec((3, 2))), {}, "x holds int; expected float"),
+            Reject(
+                (Spec((3, 4)), Spec((3, 2)), Spec((3, 2))),
+                {"interleaved": 1},
+                "interleaved is 1; expected True or False",
+            ),
+        ),
+    )
+)
