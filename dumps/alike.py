@@ -13,8 +13,11 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from graphattn.dumps.wording import clean
-from graphattn.graph import Graph, Ref, Scope
-from graphattn.op import Op
+from graphattn.graph import Graph, Node, Ref, Scope
+from graphattn.op import LEVELS, Op
+
+COMPOSED = LEVELS[:2]
+"""The levels of the ops that people call parts of a model: blocks, heads."""
 
 MANY = 50
 """More inputs than these are one box where everything is folded."""
@@ -55,41 +58,41 @@ def ancestors(graph: Graph, scope: str | None) -> Iterator[str]:
 def alike(graph: Graph, limit: int) -> list[Fold]:
     """Folds of what comes after the first of more than `limit` siblings of equal structure.
 
-    Siblings are scopes of the same composite in the same scope. They are left as they are where
-    one box for them would be part of a cycle.
+    Siblings are scopes of the same composite in the same scope, or composites that are not
+    expanded and do not feed each other. They are left as they are where one box for them would be
+    part of a cycle.
     """
     inside = members(graph)
-    siblings: dict[Hashable, list[Scope]] = {}
+    siblings: dict[Hashable, list[Scope | Node]] = {}
     for scope in graph.scopes.values():
         if scope.op is not None and inside[scope.name]:
             siblings.setdefault((scope.parent, scope.op.name), []).append(scope)
+    for node in graph.nodes.values():
+        if node.op.coarser(LEVELS[-1]) and node.op.level in COMPOSED:
+            inside[node.name] = [node.name]
+            siblings.setdefault((node.scope, node.op.name, "node"), []).append(node)
     folds: list[Fold] = []
     folded: set[str] = set()
     for group in siblings.values():
-        if len(group) <= limit or group[0].name in folded:
+        if len(group) <= limit or not folded.isdisjoint(inside[group[0].name]):
             continue
         first = _structure(graph, group[0], inside[group[0].name])
         rest = [s for s in group[1:] if _structure(graph, s, inside[s.name]) == first]
-        nodes = frozenset(name for scope in rest for name in inside[scope.name])
-        if len(rest) < limit or _meets_itself(graph, nodes):
-            continue
-        folds.append(_rest(group[0], rest, nodes))
-        folded |= _within(graph, rest)
+        nodes = frozenset(name for sibling in rest for name in inside[sibling.name])
+        chained = isinstance(group[0], Node) and _feed_each_other(graph, nodes | {group[0].name})
+        if len(rest) >= limit and not chained and not _meets_itself(graph, nodes):
+            folds.append(_rest(group[0], rest, nodes))
+            folded |= nodes
     return folds
 
 
-def _within(graph: Graph, scopes: Iterable[Scope]) -> set[str]:
-    outer = {scope.name for scope in scopes}
-    return {name for name in graph.scopes if not outer.isdisjoint(ancestors(graph, name))}
-
-
-def _rest(first: Scope, rest: list[Scope], nodes: frozenset[str]) -> Fold:
+def _rest(first: Scope | Node, rest: list[Scope | Node], nodes: frozenset[str]) -> Fold:
     title = title_of(first)
     return Fold(
         title=_together(title, [title_of(scope) for scope in rest]),
         note=f"same structure as {title[:1].lower() + title[1:]}",
         members=nodes,
-        parent=first.parent,
+        parent=first.parent if isinstance(first, Scope) else first.scope,
         glyph=first.op.glyph if first.op else "",
         like=first.name,
         count=len(rest),
@@ -107,8 +110,8 @@ def _together(first: str, titles: list[str]) -> str:
     return f"{stem}s {numbers[0]}–{numbers[-1]}"
 
 
-def title_of(scope: Scope) -> str:
-    """What a scope is called: its title, else its own name, else (an automatic name) its op's title."""
+def title_of(scope: Scope | Node) -> str:
+    """What a scope or a node is called: its title, else its name, or its op's title if that is automatic."""
     own = scope.name.rpartition(".")[2]
     title = clean(scope.title or "")
     return title or (scope.op.title if scope.op is not None and automatic(own, scope.op) else own)
@@ -119,7 +122,7 @@ def automatic(own: str, op: Op) -> bool:
     return own == op.name or own.startswith(f"{op.name}_")
 
 
-def _structure(graph: Graph, scope: Scope, names: list[str]) -> Hashable:
+def _structure(graph: Graph, scope: Scope | Node, names: list[str]) -> Hashable:
     """Everything that two siblings must share, with names and operands seen from inside."""
     own = set(names)
     slots: dict[Ref, int] = {}
@@ -154,6 +157,17 @@ def _meets_itself(graph: Graph, nodes: frozenset[str]) -> bool:
                 return True
         elif came_from & nodes or came_from & outside:
             outside.add(node.name)
+    return False
+
+
+def _feed_each_other(graph: Graph, nodes: frozenset[str]) -> bool:
+    """Whether one of the nodes is computed from another."""
+    after: set[str] = set()
+    for node in graph.nodes.values():
+        if any(ref is not None and (ref.node in nodes or ref.node in after) for ref in node.operands):
+            if node.name in nodes:
+                return True
+            after.add(node.name)
     return False
 
 

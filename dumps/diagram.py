@@ -27,6 +27,9 @@ from graphattn.interpreter import padded
 from graphattn.op import Op
 
 DIGITS = "₀₁₂₃₄₅₆₇₈₉"
+GAP = "   "
+"""Between the parts of a muted line."""
+
 SEARCH = 4000
 """How many nodes the search for a residual looks at, so that long chains stay linear."""
 
@@ -191,7 +194,9 @@ class _Drawing:
             if scope.op is not None:
                 kind = "" if scope.op.title in title or scope.title else scope.op.title
                 told = _note(scope.op, self.graph, scope.operands, scope.attributes)
-                note = "   ".join(text for text in (kind, told) if text)
+                said = {part for outer in self._outer(scope) for part in outer.note.split(GAP)}
+                parts = [part for part in (kind, *told.split(GAP)) if part not in said]
+                note = wording.elide(GAP.join(part for part in parts if part), 60)
             role = self.roles.nodes.get(scope.outputs[0].node) if len(scope.outputs) == 1 else None
             self.picture.frames[scope.name] = Frame(
                 id=f"cluster{len(self.picture.frames)}",
@@ -203,6 +208,11 @@ class _Drawing:
                 depth=depth,
                 role=role,
             )
+
+    def _outer(self, scope: Scope) -> Iterator[Frame]:
+        """The frames around a scope."""
+        for name in ancestors(self.graph, scope.parent):
+            yield self.picture.frames[name]
 
     def _drop_empty_frames(self) -> None:
         kept: set[str] = set()
@@ -259,7 +269,9 @@ class _Drawing:
                 if symbol and symbol not in title:
                     shape = wording.shape_text(self.graph.spec(ref).shape)
                     by_shape.setdefault(shape, []).append(wording.elide(symbol, 24))
-        return wording.wrap("   ".join(f"{' '.join(names)} {shape}" for shape, names in by_shape.items()), 44)
+        parts = [f"{' '.join(names)} {shape}" for shape, names in by_shape.items()]
+        line = GAP.join(parts)
+        return [line] if len(line) <= 44 else [line for part in parts for line in wording.wrap(part, 44)]
 
     def _cells(self, node: Node) -> Iterator[Cell]:
         """One cell per piece; neighbours that all go into one fold share a cell."""
@@ -371,14 +383,12 @@ class _Drawing:
         told = [self.symbol(ref) for ref in dict.fromkeys((refs[0], refs[-1]))]
         specs = {self.graph.spec(ref) for ref in refs}
         shape = wording.shape_text(specs.pop().shape) if len(specs) == 1 else ""
-        count = f"{len(refs)} · " if len(refs) > 1 else ""
+        each = " each" if len(refs) > 1 else ""
         symbol = "…".join(told) if all(told) and len(refs) <= 64 else ""
-        label = _spaced(symbol, f"{count}{shape}" if shape else f"{len(refs):,} tensors")
+        label = _spaced(symbol, f"{shape}{each}" if shape else f"{len(refs):,} tensors")
         names = [self.graph.tensor_name(ref) for ref in refs[:4]] + (["…"] if len(refs) > 4 else [])
         kind = "bundle" if len(refs) > 1 else "plain"
-        self.picture.arrows.append(
-            Arrow(tail, head, port, label, _joined(", ".join(names), label), kind, role)
-        )
+        self.picture.arrows.append(Arrow(tail, head, port, label, _joined(", ".join(names), label), kind, role))
 
     def _beside(self, source: Node, head: str, frame: str | None) -> None:
         box = self._described(source, "constant", self._new_id(), frame)
@@ -462,9 +472,9 @@ class _Drawing:
         """A symbol of a node or a scope, filled in; without a port, {i} is that of its first operand."""
         own = what.name.rpartition(".")[2]
         title = wording.clean(what.title or "")
-        if what.op is not None and automatic(own, what.op):
-            if form == "{name}" or (form == "{title}" and not title):
-                return ""
+        unnamed = form == "{name}" or (form == "{title}" and not title)
+        if unnamed and what.op is not None and automatic(own, what.op):
+            return ""
         inner = ""
         if what.operands and what.operands[0] is not None and depth < 4 and "{name}" != form != "{title}":
             reader = what if isinstance(what, Node) else None
@@ -486,7 +496,9 @@ class _Drawing:
             level = [ref.node for ref in scope.operands if ref is not None][: len(scope.op.roles)]
             while len(set(level)) > 1:
                 self._row([self.ids[name] for name in level if name in self.ids], depth)
-                if not all(self.graph.nodes[name].op.moves and self.graph.nodes[name].operands for name in level):
+                if not all(
+                    self.graph.nodes[name].op.moves and self.graph.nodes[name].operands for name in level
+                ):
                     break
                 level = [r.node for name in level for r in self.graph.nodes[name].operands[:1] if r is not None]
         siblings: dict[tuple[str | None, str], list[str]] = {}
@@ -498,12 +510,8 @@ class _Drawing:
         for scope in self.graph.scopes.values():
             if scope.op is not None and scope.name in first:
                 siblings.setdefault((scope.parent, scope.op.name), []).append(first[scope.name])
-        folds = {fold.like: self.fold_ids[id(fold)] for fold in self.folds if id(fold) in self.fold_ids}
         for row in siblings.values():
             self._row(row, depth)
-        for like, ident in folds.items():
-            if like in first:
-                self._row([first[like], ident], depth)
 
     def _with_roles(self) -> Iterator[Scope | Node]:
         for what in (*self.graph.scopes.values(), *self.graph.nodes.values()):
@@ -523,9 +531,9 @@ class _Drawing:
 
     def _row(self, ids: list[str], depth: Mapping[str, int], may_differ: bool = False) -> None:
         row = tuple(dict.fromkeys(ids))
-        if len(row) > 1 and (may_differ or len({depth[ident] for ident in row}) == 1):
-            if row not in self.picture.rows:
-                self.picture.rows.append(row)
+        fits = may_differ or len({depth[ident] for ident in row}) == 1
+        if len(row) > 1 and fits and row not in self.picture.rows:
+            self.picture.rows.append(row)
 
 
 def _uses(graph: Graph) -> dict[str, list[Use]]:
@@ -620,15 +628,15 @@ def _note(op: Op, graph: Graph, operands: tuple[Ref | None, ...], attributes: Ma
     if op.note is None:
         return ""
     specs = graph.operand_specs(padded(op, operands))
-    return "   ".join(wording.clean(part) for part in op.note(*specs, **attributes).split("   ") if part)
+    return GAP.join(wording.clean(part) for part in op.note(*specs, **attributes).split(GAP) if part.strip())
 
 
 def _muted(shape: str, told: str) -> list[str]:
     """The last line of a box; two where it would be long."""
-    line = "   ".join(text for text in (shape, wording.elide(told, 60)) if text)
-    if len(line) <= 34 or not shape:
-        return wording.wrap(line, 40) if line else []
-    return [shape, *wording.wrap(told, 40)]
+    line = GAP.join(text for text in (shape, told) if text)
+    if len(line) <= 36:
+        return [line] if line else []
+    return [*([shape] if shape else []), *wording.wrap(told, 40)]
 
 
 def _spaced(*texts: str) -> str:

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import html
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import graphviz
 
 from graphattn.dumps import wording
 from graphattn.dumps.alike import alike
-from graphattn.dumps.diagram import Arrow, Box, Diagram, Frame, diagram
+from graphattn.dumps.diagram import GAP, Arrow, Box, Diagram, Frame, diagram
 from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
 from graphattn.graph import Graph
 
 SIBLINGS = 4
 """Of more alike siblings than these, one is drawn in full and one box stands for the others."""
 
-LEGEND_PER_LINE = 7
+LEGEND_PER_LINE = 8
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,13 @@ def dot(graph: Graph, theme: str = "light", legend: bool = True, siblings: int |
     return drawing(diagram(graph, folds), theme, legend).source
 
 
-def drawing(picture: Diagram, theme_name: str = "light", legend: bool = True) -> Drawing:
-    """The DOT text of a picture, in a theme."""
+def drawing(
+    picture: Diagram, theme_name: str = "light", legend: bool = True, right: frozenset[str] = frozenset()
+) -> Drawing:
+    """The DOT text of a picture, in a theme; the frames in `right` have their labels on the right."""
     colours = theme(theme_name)
     mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
-    writer = _Writer(picture, colours, f"g{mark:08x}")
+    writer = _Writer(picture, colours, f"g{mark:08x}", right)
     source = writer.write(legend)
     return Drawing(
         source,
@@ -64,17 +68,26 @@ def drawing(picture: Diagram, theme_name: str = "light", legend: bool = True) ->
 
 
 class _Writer:
-    def __init__(self, picture: Diagram, colours: Theme, mark: str) -> None:
+    def __init__(self, picture: Diagram, colours: Theme, mark: str, right: frozenset[str]) -> None:
+        self.right = right
         self.picture = picture
         self.colours = colours
         self.mark = mark
+        drawn = [arrow for arrow in picture.arrows if arrow.kind != "beside"]
+        frames = {box.id: box.frame for box in picture.boxes.values()}
+        self.leaving = Counter(arrow.tail for arrow in drawn)
+        self.widths: Counter[str | None] = Counter()
+        """About how many characters wide the widest box of each frame is."""
+        for box in picture.boxes.values():
+            self.widths[box.frame] = max(self.widths[box.frame], *map(len, box.note), *map(len, box.title), 0)
+        self.near = Counter(arrow.head for arrow in drawn if frames[arrow.tail] == frames[arrow.head])
 
     def write(self, legend: bool) -> str:
         colours, picture = self.colours, self.picture
         digraph = graphviz.Digraph(picture.name, encoding="utf-8")
         digraph.attr(
             "graph", rankdir="TB", bgcolor=colours.page, fontname=FONT, fontcolor=colours.ink, fontsize="12",
-            pad="0.2", nodesep="0.2", ranksep="0.32", splines="spline", newrank="true",
+            pad="0.2", nodesep="0.2", ranksep="0.38", splines="spline", newrank="true", remincross="false",
             tooltip=_plain(picture.title or picture.name), id=self.mark,
         )  # fmt: skip
         caption = self._caption(legend)
@@ -85,28 +98,30 @@ class _Writer:
             "edge", fontname=FONT, fontsize="9", fontcolor=colours.muted, color=colours.edge,
             arrowsize="0.6", penwidth="1.1",
         )  # fmt: skip
-        self._fill(digraph, None)
-        for row in picture.rows:
-            self._row(digraph, row)
-        for place, arrow in enumerate(picture.arrows):
+        self._fill(digraph)
+        for number, arrow in enumerate(picture.arrows):
             if arrow.kind != "beside":
-                self._arrow(digraph, place, arrow)
+                self._arrow(digraph, number, arrow)
         return digraph.source.replace("\r\n", "\n")
 
     # ------------------------------------------------------------ frames and boxes
 
-    def _fill(self, outer: graphviz.Digraph, scope: str | None) -> None:
-        """The boxes of a scope, then the scopes inside it."""
-        inner = {frame.parent: [] for frame in self.picture.frames.values()}
-        for frame in self.picture.frames.values():
-            inner[frame.parent].append(frame)
+    def _fill(self, outer: graphviz.Digraph) -> None:
+        """The boxes of each scope, the rows of boxes, and the scopes inside it."""
+        picture = self.picture
+        inner: dict[str | None, list[Frame]] = {}
+        for frame in picture.frames.values():
+            inner.setdefault(frame.parent, []).append(frame)
         boxes: dict[str | None, list[Box]] = {}
-        for box in self.picture.boxes.values():
-            boxes.setdefault(box.frame if box.frame in self.picture.frames else None, []).append(box)
+        for box in picture.boxes.values():
+            boxes.setdefault(box.frame if box.frame in picture.frames else None, []).append(box)
         beside: dict[str, list[tuple[int, Arrow]]] = {}
-        for place, arrow in enumerate(self.picture.arrows):
+        for place, arrow in enumerate(picture.arrows):
             if arrow.kind == "beside":
                 beside.setdefault(arrow.head, []).append((place, arrow))
+        rows: dict[str | None, list[tuple[str, ...]]] = {}
+        for row in picture.rows:  # order is kept only where the row stands in the frame around it
+            rows.setdefault(self._common_frame(row), []).append(row)
 
         def fill(digraph: graphviz.Digraph, scope: str | None) -> None:
             for box in boxes.get(scope, ()):
@@ -118,17 +133,31 @@ class _Writer:
                 with digraph.subgraph(name=frame.id) as cluster:  # type: ignore[union-attr]
                     self._frame(cluster, frame)
                     fill(cluster, frame.name)
+            for row in rows.get(scope, ()):
+                self._row(digraph, row)
 
-        fill(outer, scope)
+        fill(outer, None)
+
+    def _common_frame(self, row: Iterable[str]) -> str | None:
+        """The innermost frame around all boxes of a row."""
+        common: list[str] | None = None
+        for ident in row:
+            around = []
+            scope = self.picture.boxes[ident].frame
+            while scope in self.picture.frames:
+                around.append(scope)
+                scope = self.picture.frames[scope].parent
+            common = around if common is None else [name for name in common if name in around]
+        return common[0] if common else None
 
     def _frame(self, cluster: graphviz.Digraph, frame: Frame) -> None:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
         label = _lines(frame.title, 12, colour, bold=True)
         if frame.note:
-            label += self._muted(f"   {frame.note}", 9)
+            label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
-            "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b", labeljust="l",
+            "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b", labeljust="r" if frame.id in self.right else "l",
             style="rounded,filled", color=paint.line, fillcolor=paint.fill, penwidth="1.1",
             margin="10", tooltip=_plain(frame.tooltip),
         )  # fmt: skip
@@ -150,6 +179,7 @@ class _Writer:
             penwidth="1.8" if box.role else "1.1",
             margin="0.07,0.03",
             **({"peripheries": "2"} if box.kind == "fold" else {}),
+            **({"group": box.frame or "page"} if box.kind in ("op", "fold") else {}),
             **more,
         )
 
@@ -191,18 +221,24 @@ class _Writer:
     def _beside(self, digraph: graphviz.Digraph, arrows: Iterable[tuple[int, Arrow]]) -> None:
         with digraph.subgraph() as row:  # type: ignore[union-attr]
             row.attr(rank="same")
-            for place, arrow in arrows:
-                row.edge(arrow.tail, arrow.head, style="dashed", **self._common(place, arrow))
+            for count, (place, arrow) in enumerate(arrows):
+                more = {"style": "dashed", **self._common(place, arrow)}
+                if count == 0:
+                    row.edge(arrow.tail, arrow.head, **more)
+                elif count == 1:  # to the right of its consumer
+                    row.edge(arrow.head, arrow.tail, dir="back", **more)
+                else:
+                    digraph.edge(arrow.tail, arrow.head, **more)
 
     def _row(self, digraph: graphviz.Digraph, ids: tuple[str, ...]) -> None:
         with digraph.subgraph() as row:  # type: ignore[union-attr]
             row.attr(rank="same")
-            for left, right in zip(ids, ids[1:]):
+            for left, right in pairwise(ids):
                 row.edge(left, right, style="invis", weight="50")
 
-    def _arrow(self, digraph: graphviz.Digraph, place: int, arrow: Arrow) -> None:
+    def _arrow(self, digraph: graphviz.Digraph, number: int, arrow: Arrow) -> None:
         colours = self.colours
-        more = self._common(place, arrow)
+        more = self._common(number, arrow)
         if arrow.kind == "residual":
             more |= {"color": colours.residual, "fontcolor": colours.residual, "penwidth": "2", "weight": "0"}
         else:
@@ -212,17 +248,34 @@ class _Writer:
                 more["penwidth"] = "2.2"
             more["weight"] = str(self._weight(arrow))
         if arrow.label:
-            more["label"] = f"<{_escaped(f' {arrow.label} ')}>"
+            # a label takes up room in the layout, which bends the arrow; an xlabel is added afterwards
+            place = "xlabel" if self._straight(arrow) else "label"
+            more[place] = f"<{_escaped(f' {arrow.label} ')}>"
         tail = f"{arrow.tail}:{arrow.port}:s" if arrow.port else arrow.tail
         digraph.edge(tail, arrow.head, **more)
 
     def _common(self, place: int, arrow: Arrow) -> dict[str, str]:
-        return {"id": f"{self.mark}-e{place}", "edgetooltip": _plain(arrow.tooltip), "labeltooltip": _plain(arrow.tooltip)}
+        return {
+            "id": f"{self.mark}-e{place}",
+            "edgetooltip": _plain(arrow.tooltip),
+            "labeltooltip": _plain(arrow.tooltip),
+        }
+
+    def _straight(self, arrow: Arrow) -> bool:
+        """Whether an arrow is a link of a chain inside a frame, which the layout draws straight,
+        and its label fits between the arrow and the side of the frame."""
+        tail, head = self.picture.boxes[arrow.tail], self.picture.boxes[arrow.head]
+        chain = (
+            tail.frame == head.frame
+            and "end" not in (tail.kind, head.kind)
+            and self.leaving[arrow.tail] == 1 == self.near[arrow.head]
+        )
+        return chain and 2 * len(arrow.label) <= self.widths[tail.frame]
 
     def _weight(self, arrow: Arrow) -> int:
         """Arrows inside a frame are kept short and straight."""
         tail, head = self.picture.boxes[arrow.tail], self.picture.boxes[arrow.head]
-        if arrow.port:
+        if arrow.port or tail.kind == "source":
             return 1
         return 20 if tail.frame == head.frame is not None else 4 if tail.frame == head.frame else 2
 
@@ -232,10 +285,12 @@ class _Writer:
         rows = []
         if self.picture.title:
             title = _text(wording.elide(self.picture.title, 100), 12, self.colours.ink, bold=True)
-            rows.append(f"<TR><TD>{title}</TD></TR>")
+            rows.append(f'<TR><TD HEIGHT="30" VALIGN="BOTTOM">{title}</TD></TR>')
         entries = self._entries() if legend else []
-        for start in range(0, len(entries), LEGEND_PER_LINE):
-            cells = "".join(f"<TD>{entry}</TD>" for entry in entries[start : start + LEGEND_PER_LINE])
+        lines = -(-len(entries) // LEGEND_PER_LINE)
+        per_line = -(-len(entries) // max(lines, 1))
+        for start in range(0, len(entries), max(per_line, 1)):
+            cells = "".join(f"<TD>{entry}</TD>" for entry in entries[start : start + per_line])
             rows.append(
                 '<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="0">'
                 f"<TR>{cells}</TR></TABLE></TD></TR>"
@@ -253,7 +308,7 @@ class _Writer:
         for family in (*known, *unknown):
             paint = self.colours.family(family)
             words = " ".join(text for text in ENTRIES.get(family, ("", wording.clean(family))) if text)
-            style = "ROUNDED,DASHED" if family in ("move", "constant") else "ROUNDED"
+            style = "DASHED" if family in ("move", "constant") else "ROUNDED"
             found.append(
                 '<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="0" CELLPADDING="2"'
                 f' COLOR="{paint.line}" BGCOLOR="{paint.fill}" STYLE="{style}">'

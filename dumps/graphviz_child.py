@@ -1,25 +1,32 @@
-"""Reads DOT from stdin, writes the picture to stdout: `python graphviz_child.py FORMAT`.
+"""Reads DOT from stdin, writes the picture to stdout: `python graphviz_child.py FORMAT DPI`.
 
 A process of its own, because Graphviz can take very long or crash on some graphs. It imports
-nothing of graphattn.
+nothing of graphattn. Exit status: 0 fine, 3 no pygraphviz, 4 the text was not accepted.
 """
 
 import sys
 
 
-def main(form: str) -> int:
+def main(form: str, dpi: int) -> int:
     try:
         import pygraphviz
     except ImportError as error:
-        print(f"no pygraphviz: {error}", file=sys.stderr)
+        print(f"pygraphviz does not load: {error}", file=sys.stderr)
         return 3
     source = sys.stdin.buffer.read().decode("utf-8")
-    # strict=False: a strict graph merges parallel edges, such as those of x * x
-    picture = pygraphviz.AGraph(string=source, strict=False, directed=True)
-    sys.stdout.buffer.write(picture.draw(format=form, prog="dot"))
+    try:
+        # strict=False: a strict graph merges parallel edges, such as those of x * x
+        picture = pygraphviz.AGraph(string=source, strict=False, directed=True)
+        if dpi:
+            picture.graph_attr["dpi"] = str(dpi)
+        data = picture.draw(format=form, prog="dot")
+    except Exception as error:
+        print(f"{error}", file=sys.stderr)
+        return 4
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

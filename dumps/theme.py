@@ -32,7 +32,7 @@ ENTRIES = {
     "softmax": ("σ", "softmax"),
     "function": ("ƒ", "function"),
     "add": ("⊕", "add / residual"),
-    "move": ("", "split / concat (no arithmetic)"),
+    "move": ("", "only moves numbers"),
     "constant": ("", "constant"),
     "composite": ("", "made of smaller ops"),
 }

@@ -73,7 +73,7 @@ def axes_text(spec: Spec, pieces: frozenset[tuple[str, int]] = frozenset()) -> s
     """`n×d = 4×8`, or `8×8` where an axis has no name.
 
     `pieces` are axes (name, size) that are a piece of a longer axis: `n×dₖ = 4×4`. Two axes of
-    one name and different sizes are told apart: `n×n′ = 3×4`.
+    one name and different sizes are told apart: `n×n′ = 3×4`. An axis of size 1 is 1.
     """
     sizes = shape_text(spec.shape) or "scalar"
     kind = "" if spec.kind == "float" else f" {spec.kind}"
@@ -83,6 +83,9 @@ def axes_text(spec: Spec, pieces: frozenset[tuple[str, int]] = frozenset()) -> s
     letters = []
     for axis, size in zip(spec.axes, spec.shape, strict=True):
         letter = LETTERS.get(axis or "") or elide(clean(axis or ""), 12)
+        if size == 1:
+            letters.append("1")
+            continue
         if (axis, size) in pieces and len(letter) == 1:
             letter += PIECE
         while told.setdefault(letter, size) != size:

@@ -1,0 +1,266 @@
+"""A graph's structure as a picture: SVG, PNG or DOT.
+
+    svg(graph, level="op", theme="light", timeout=30) -> str
+    render(graph, path, level="op", theme="light", timeout=30) -> Path     .svg, .png or .dot
+
+Every picture is checked: each text of each node must be in the SVG (also where a PNG is asked
+for), because Graphviz draws a node blank without a word where it does not like its label. A graph
+that is too large, or that Graphviz does not lay out in time, is drawn in fewer boxes, and a
+warning says so.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import time
+import warnings
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from graphattn.dumps.alike import alike, everything, outer_scopes
+from graphattn.dumps.diagram import Diagram, diagram
+from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
+from graphattn.dumps.layout import TooHard, laid_out
+from graphattn.dumps.theme import theme as known_theme
+from graphattn.dumps.write import write_bytes, write_text
+from graphattn.errors import GraphError, suggest
+from graphattn.graph import Graph
+from graphattn.op import LEVELS, check_level
+
+LIMIT = 2000
+"""More nodes than these are not laid out; the graph is folded."""
+
+DPI = 144
+
+SIDE = 32_000
+"""The longest side of a PNG in pixels; Graphviz shrinks what is longer without a word."""
+
+SUFFIXES = (".svg", ".png", ".dot")
+
+
+class Folded(UserWarning):
+    """The picture shows less than was asked for."""
+
+
+def svg(graph: Graph, level: str = "op", theme: str = "light", timeout: float = 30) -> str:
+    """The picture as an SVG element: no scripts, nothing loaded from elsewhere, safe to put into a page.
+
+    Raises a `GraphError` for an unknown level or theme, or where it cannot be drawn.
+    """
+    return _drawn(graph, level, theme, timeout)[1]
+
+
+def render(
+    graph: Graph,
+    path: str | os.PathLike[str],
+    level: str = "op",
+    theme: str = "light",
+    timeout: float = 30,
+) -> Path:
+    """Draw a graph into a file, as its suffix says; the path. The file is written whole or not at all."""
+    suffix = _suffix(path)
+    if suffix == ".dot":
+        _check(graph, level, theme, timeout)
+        zoomed = graph.at(level)
+        return write_text(path, drawing(diagram(zoomed, alike(zoomed, SIBLINGS)), theme).source)
+    drawn, text = _drawn(graph, level, theme, timeout)
+    if suffix == ".svg":
+        return write_text(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
+    return write_bytes(path, laid_out(drawn.source, "png", timeout, _dpi(text)))
+
+
+def _suffix(path: Any) -> str:
+    try:
+        suffix = Path(path).suffix.lower()
+    except TypeError:
+        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+    if suffix not in SUFFIXES:
+        raise GraphError(
+            f"a picture cannot be written to {os.fspath(path)!r}; expected a name that ends in"
+            f" {', '.join(SUFFIXES)}{suggest(suffix, SUFFIXES)}"
+        )
+    return suffix
+
+
+def _check(graph: Any, level: Any, theme: Any, timeout: Any) -> None:
+    if not isinstance(graph, Graph):
+        raise GraphError(f"a picture shows a graph, got a {type(graph).__name__}")
+    check_level(level)
+    known_theme(theme)
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise GraphError(f"timeout is {timeout!r}; expected a number of seconds above 0")
+
+
+def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawing, str]:
+    """The first of the ways to draw a graph that Graphviz manages."""
+    _check(graph, level, theme, timeout)
+    reason = ""
+    failure: TooHard | None = None
+    before = None
+    for words, picture in _attempts(graph, level):
+        if before is not None and len(picture.boxes) >= before:
+            continue
+        before = len(picture.boxes)
+        if before > LIMIT:
+            reason = reason or f"it has {before:,} nodes, more than {LIMIT:,}"
+            continue
+        drawn = drawing(picture, theme)
+        started = time.monotonic()
+        try:
+            raw = laid_out(drawn.source, "svg", timeout).decode("utf-8")
+        except TooHard as error:
+            after = time.monotonic() - started
+            reason, failure = reason or f"{error} ({before:,} nodes, {after:.0f} s)", error
+            continue
+        if reason:
+            warnings.warn(f"graph {graph.name!r} is drawn {words}, because {reason}", Folded, stacklevel=4)
+        struck = _struck(raw)
+        if struck:
+            drawn, raw = _labels_aside(picture, theme, timeout, struck, drawn, raw)
+        text = _tidy(raw, drawn, picture)
+        _verify(text, drawn, picture)
+        return drawn, text
+    raise failure or GraphError(f"the picture of graph {graph.name!r} was not drawn: {reason}")
+
+
+def _attempts(graph: Graph, level: str) -> Iterator[tuple[str, Diagram]]:
+    """Ever coarser pictures of a graph, and the words for each."""
+    zoomed = graph.at(level)
+    yield "in full", diagram(zoomed, alike(zoomed, SIBLINGS))
+    for coarser in reversed(LEVELS[: LEVELS.index(level)]):
+        zoomed = graph.at(coarser)
+        yield f"at level {coarser!r}", diagram(zoomed, alike(zoomed, SIBLINGS))
+    yield "with each outermost scope as one box", diagram(zoomed, outer_scopes(zoomed))
+    yield "as one box for all that it computes", diagram(zoomed, everything(zoomed))
+
+
+def _labels_aside(
+    picture: Diagram, theme: str, timeout: float, struck: frozenset[str], drawn: Drawing, raw: str
+) -> tuple[Drawing, str]:
+    """The picture with the struck labels of frames on the right, where that is better."""
+    again = drawing(picture, theme, right=struck)
+    try:
+        other = laid_out(again.source, "svg", timeout).decode("utf-8")
+    except TooHard:
+        return drawn, raw
+    still = _struck(other)
+    if still & struck:  # move only those that it helps
+        again = drawing(picture, theme, right=struck - still)
+        other = laid_out(again.source, "svg", timeout).decode("utf-8")
+        still = _struck(other)
+    return (again, other) if len(still) < len(struck) else (drawn, raw)
+
+
+def _struck(raw: str) -> frozenset[str]:
+    """The frames through whose label an arrow runs."""
+    root = ElementTree.fromstring(raw)
+    labels: list[tuple[str, float, float, float, float]] = []
+    points: list[tuple[float, float]] = []
+    for group in root.iter(_GROUP):
+        if group.get("class") == "cluster":
+            texts = list(group.iter(_TEXT))
+            if texts:
+                sizes = [float(t.get("font-size", "9")) for t in texts]
+                starts = [float(t.get("x", "0")) for t in texts]
+                ends = [x + 0.58 * s * len(t.text or "") for x, s, t in zip(starts, sizes, texts, strict=True)]
+                base = max(float(t.get("y", "0")) for t in texts)
+                labels.append((group.findtext(_TITLE) or "", min(starts), max(ends), base - max(sizes), base))
+        elif group.get("class") == "edge":
+            for path in group.iter(_PATH):
+                points += _along(path.get("d", ""))
+    return frozenset(
+        name
+        for name, left, right, top, bottom in labels
+        if any(left <= x <= right and top <= y <= bottom for x, y in points)
+    )
+
+
+def _along(path: str) -> Iterator[tuple[float, float]]:
+    """Points along the cubic curves of an SVG path, close enough to meet any text."""
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path)]
+    corners = list(zip(numbers[::2], numbers[1::2]))
+    for start in range(0, len(corners) - 3, 3):
+        a, b, c, d = corners[start : start + 4]
+        steps = 2 + int(sum(abs(q[0] - p[0]) + abs(q[1] - p[1]) for p, q in ((a, b), (b, c), (c, d))) / 4)
+        for step in range(min(steps, 400) + 1):
+            t = step / min(steps, 400)
+            u = 1 - t
+            weights = (u**3, 3 * u * u * t, 3 * u * t * t, t**3)
+            corner = list(zip(weights, (a, b, c, d)))
+            yield sum(w * p[0] for w, p in corner), sum(w * p[1] for w, p in corner)
+
+
+# ------------------------------------------------------------ the SVG
+
+
+def _tidy(raw: str, drawn: Drawing, picture: Diagram) -> str:
+    """The `<svg>` element alone, with what each node and arrow is as its title."""
+    text = raw[raw.index("<svg") :].strip()
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    name = picture.title or picture.name
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(name)}" ', 1)
+    titles = {
+        **drawn.tooltips,
+        **{frame.id: frame.tooltip for frame in picture.frames.values()},
+        html.escape(picture.name): name,
+    }
+
+    def told(match: re.Match[str]) -> str:
+        title = titles.get(match.group(1))
+        return f"<title>{html.escape(title, quote=False)}</title>\n" if title else ""
+
+    return re.sub(r"<title>([^<]*)</title>\n", told, text)
+
+
+def _verify(text: str, drawn: Drawing, picture: Diagram) -> None:
+    """Raise unless each text of each node is in the SVG, in the group of that node."""
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise GraphError(f"the picture of graph {picture.name!r} is not well-formed: {error}") from None
+    shown = {
+        group.get("id", "").rpartition("-")[2]: _plain(
+            "".join("".join(t.itertext()) for t in group.iter(_TEXT))
+        )
+        for group in root.iter(_GROUP)
+        if group.get("class", "").startswith("node")
+    }
+    missing = [
+        f"{drawn.names[ident]!r} lacks {piece!r}"
+        for ident, pieces in drawn.texts.items()
+        for piece in pieces
+        if _plain(piece) not in shown.get(ident, "")
+    ]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise GraphError(
+            f"the picture of graph {picture.name!r} is incomplete: node {'; node '.join(missing[:3])}{more}"
+        )
+
+
+_GROUP = "{http://www.w3.org/2000/svg}g"
+_TEXT = "{http://www.w3.org/2000/svg}text"
+_TITLE = "{http://www.w3.org/2000/svg}title"
+_PATH = "{http://www.w3.org/2000/svg}path"
+
+
+def _plain(text: str) -> str:
+    """A text without its white space, which Graphviz breaks and pads as it likes."""
+    return re.sub(r"\s+", "", text)
+
+
+def _dpi(text: str) -> int:
+    """Sharp, but no side beyond what a PNG of Graphviz can have."""
+    sides = [float(side) for side in re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])]
+    most = int(SIDE * 72 / max(sides, default=1))
+    if most < DPI:
+        warnings.warn(
+            f"the PNG is drawn at {most} dots per inch instead of {DPI}, as it would be too large;"
+            " an .svg has no such limit",
+            stacklevel=4,
+        )
+    return min(DPI, most)
