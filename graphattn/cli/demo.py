@@ -58,6 +58,8 @@ def _write(specimen: Specimen, trace: Trace, folder: Path) -> dict[str, str]:
     from graphattn.dumps.trace_text import trace_text
     from graphattn.dumps.write import write_text
 
+    from ..weights import toy_induction
+
     if folder.exists() and not folder.is_dir():
         raise GraphError(f"{str(folder)!r} is a file; expected a folder to write into")
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +67,7 @@ def _write(specimen: Specimen, trace: Trace, folder: Path) -> dict[str, str]:
         render(specimen.graph, folder / "heads.svg", level="head")
         render(specimen.graph, folder / "model.svg", level="op")
     with progress("writing the dump"):
-        write_text(folder / "trace.txt", trace_text(trace))
+        write_text(folder / "trace.txt", trace_text(trace, limit=toy_induction.CONTEXT))
     return {
         "heads.svg": "the model as a picture, a box for each head",
         "model.svg": "the same, with what is inside the heads",

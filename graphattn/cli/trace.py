@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from ..trace import Trace
 from .output import OUTPUT, counted, emit, progress
-from .source import LEVEL, read_specimen, specimen_options
+from .source import LEVEL, Whole, read_specimen, specimen_options
 
 
 @click.command(short_help="Run a graph and print every tensor of it.")
@@ -25,27 +24,31 @@ from .source import LEVEL, read_specimen, specimen_options
     "--tensor", "patterns", metavar="PATTERN", multiple=True,
     help="Only tensors whose names match, like '*.weights'. May be repeated.",
 )  # fmt: skip
+@click.option("--decimals", type=Whole(0), default=4, help="Decimals of a pretty number.  [4]")
+@click.option("--limit", type=Whole(2), default=12, help="Rows and columns of a tensor that are shown.  [12]")
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
-    level: str | None, precision: str, as_json: bool, patterns: tuple[str, ...], allow_nonfinite: bool,
-    output: str | None, **source: Any,
+    level: str | None, precision: str, as_json: bool, patterns: tuple[str, ...], decimals: int, limit: int,
+    allow_nonfinite: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     specimen = read_specimen(**source)
     graph = specimen.graph.at(level or "op")
     with progress("evaluating") as say:
-        trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite, listeners=[counted(len(graph), say)])
+        trace = specimen.run(
+            level=level,
+            allow_nonfinite=allow_nonfinite,
+            keep=patterns if as_json and patterns else None,
+            listeners=[counted(len(graph), say)],
+        )
         say("writing")
-        text = _text(trace, precision, as_json, patterns)
+        if as_json:
+            from graphattn.dumps.trace_json import trace_json
+
+            text = trace_json(trace)
+        else:
+            from graphattn.dumps.trace_text import trace_text
+
+            text = trace_text(trace, precision, decimals, limit, patterns or None)
     emit(text, output, exact=as_json or precision == "exact")
-
-
-def _text(trace: Trace, precision: str, as_json: bool, patterns: tuple[str, ...]) -> str:
-    if as_json:
-        from graphattn.dumps.trace_json import trace_json
-
-        return trace_json(trace)
-    from graphattn.dumps.trace_text import trace_text
-
-    return trace_text(trace, precision=precision, only=patterns or None)
