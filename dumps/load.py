@@ -1,0 +1,84 @@
+"""Read a graph or a trace from a file, text or JSON alike.
+
+The form is recognised from how the file begins. Files are untrusted: a file that is too large, not
+UTF-8, or anything else than a graph or a trace raises a `GraphError` that names it and says what
+was expected.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from graphattn.dumps import graph_json, graph_text, trace_json, trace_text
+from graphattn.dumps.assembly import place
+from graphattn.dumps.literals import shortened
+from graphattn.errors import GraphError
+from graphattn.graph import Graph
+from graphattn.trace import Trace
+
+SIZE_LIMIT = 256 * 1024 * 1024
+"""The most bytes of a file that are read."""
+
+
+def load_graph(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Graph:
+    """The graph in a file that `graph_text` or `graph_json` wrote."""
+    return _load(path, limit, "graph")
+
+
+def load_trace(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Trace:
+    """The trace in a file that `trace_text(…, precision="exact")` or `trace_json` wrote."""
+    return _load(path, limit, "trace")
+
+
+def _load(path: Any, limit: int, wanted: str) -> Any:
+    text = read_text(path, limit)
+    with place(f"{os.fspath(path)!r}"):
+        return _parsed(text, wanted)
+
+
+def _parsed(text: str, wanted: str) -> Any:
+    """The graph or trace in a text of either form."""
+    if text.startswith("graphattn "):
+        found = text[len("graphattn ") :].partition(" ")[0]
+        _need_wanted(found, wanted)
+        return graph_text.parse_graph(text) if wanted == "graph" else trace_text.read_trace(text)
+    if text.lstrip()[:1] == "{":
+        data = graph_json.read_json(text, "JSON")
+        found = str(data.get("format")).removeprefix("graphattn ")
+        _need_wanted(found, wanted)
+        return graph_json.graph_of(data, "JSON") if wanted == "graph" else trace_json.trace_of(data, "JSON")
+    raise GraphError(
+        f"it begins with {shortened(text[:80].strip())}; expected a {wanted} as text or JSON of graphattn"
+    )
+
+
+def _need_wanted(found: str, wanted: str) -> None:
+    if found != wanted and found in ("graph", "trace"):
+        raise GraphError(f"it holds a {found}; expected a {wanted} (load_{found} reads it)")
+
+
+def read_text(path: Any, limit: int = SIZE_LIMIT) -> str:
+    """The text of a UTF-8 file of at most `limit` bytes."""
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+    try:
+        if Path(name).is_dir():
+            raise GraphError(f"{name!r} is a folder; expected a file")
+        with open(name, "rb") as file:
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, GraphError):
+            raise
+        raise GraphError(
+            f"{name!r} was not read: {getattr(error, 'strerror', None) or error}; expected a file"
+        ) from None
+    if len(data) > limit:
+        raise GraphError(f"{name!r} is larger than {limit} bytes; expected a smaller file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GraphError(f"{name!r} is not UTF-8 (byte {error.start}); expected a text file") from None

@@ -1,0 +1,198 @@
+"""A trace as JSON, and back.
+
+    {"format": "graphattn trace", "version": 1, "numbers": "float", "labels": {"token": ["the", …]},
+     "graph": {…},
+     "steps": [{"name": "y", "op": "softmax", "expression": "softmax(x)", "patched": [], "warnings": [],
+                "outputs": [{"name": "y", "shape": [2, 2], "axes": […], "kind": "float",
+                             "value": [[0.5, 0.5], …], "masked": null}]}]}
+
+`graph` is the form of `graph_json`. Values are nested lists in digits that read back to the same
+double; infinities and NaN are the texts "inf", "-inf" and "nan"; numbers of other types than float are texts
+throughout. `masked` has true where a cell is hidden, and is null where none is. A tensor that was
+not kept has the value null. Nothing in it depends on when or where the run was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from graphattn import nested
+from graphattn.axes import Spec
+from graphattn.dumps.assembly import place
+from graphattn.dumps.graph_json import (
+    VERSION,
+    check_format,
+    entry,
+    graph_data,
+    graph_of,
+    json_text,
+    need,
+    read_json,
+    spec_data,
+)
+from graphattn.dumps.literals import shortened
+from graphattn.dumps.rows import TensorRow, step_rows
+from graphattn.dumps.table import read_number
+from graphattn.dumps.trace_text import need_sources
+from graphattn.errors import GraphError
+from graphattn.graph import Graph
+from graphattn.numbers import FLOAT, Numbers, of
+from graphattn.trace import Trace
+
+FORMAT = "graphattn trace"
+
+
+# ---------------------------------------------------------------- writing
+
+
+def trace_json(trace: Trace) -> str:
+    """The trace as JSON text, a line for each step; `read_trace_json` reads it back."""
+    return json_text(trace_data(trace))
+
+
+def trace_data(trace: Trace) -> dict[str, Any]:
+    """The trace as dicts and lists that JSON can hold (see the module's docstring)."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "numbers": trace.numbers.name,
+        "labels": {axis: list(labels) for axis, labels in trace.labels.items()},
+        "graph": graph_data(trace.graph),
+        "steps": [
+            {
+                "name": row.name,
+                "op": row.op.name,
+                "expression": row.written.expression,
+                "patched": [tensor.name for tensor in row.tensors if tensor.patched],
+                "warnings": list(row.warnings),
+                "outputs": [_tensor_data(tensor, trace.numbers) for tensor in row.tensors],
+            }
+            for row in step_rows(trace)
+        ],
+    }
+
+
+def _tensor_data(tensor: TensorRow, numbers: Numbers) -> dict[str, Any]:
+    mask = tensor.mask
+    return {
+        "name": tensor.name,
+        **spec_data(tensor.spec),
+        "value": None if tensor.value is None else _value_data(tensor.value, tensor.spec, numbers),
+        "masked": mask if mask is not None and any(nested.flat(mask)) else None,
+    }
+
+
+def _value_data(value: Any, spec: Spec, numbers: Numbers) -> Any:
+    if spec.kind != "float":
+        return value
+    if numbers is not FLOAT:
+        return _mapped(value, spec.rank, lambda row: [numbers.text(cell) for cell in row])
+    return _mapped(value, spec.rank, _finite)
+
+
+def _finite(row: list[float]) -> list[Any]:
+    if all(map(math.isfinite, row)):
+        return row
+    return [cell if math.isfinite(cell) else repr(cell) for cell in row]
+
+
+def _mapped(value: Any, rank: int, function: Any) -> Any:
+    """A function of rows, over all rows of a tensor."""
+    if rank == 0:
+        return function([value])[0]
+    if rank == 1:
+        return function(value)
+    return [_mapped(item, rank - 1, function) for item in value]
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_trace_json(text: str) -> Trace:
+    """The trace that a JSON text holds. Raises a `GraphError` that names the place and says what was
+    expected there."""
+    return trace_of(read_json(text, "trace JSON"), "trace JSON")
+
+
+def trace_of(data: Any, what: str) -> Trace:
+    """The trace in JSON data as `trace_data` gives it."""
+    check_format(data, FORMAT, what)
+    graph = graph_of(entry(data, "graph", dict, what), f"{what}: graph")
+    need_sources(graph, what)
+    with place(what):
+        numbers = of(entry(data, "numbers", str, "it", "float"))
+    labels = {
+        axis: [
+            need(item, str, f"{what}: a label of axis {axis!r}")
+            for item in need(items, list, f"{what}: labels")
+        ]
+        for axis, items in entry(data, "labels", dict, what, {}).items()
+    }
+    reader = _Steps(graph, numbers)
+    for i, step in enumerate(entry(data, "steps", list, what)):
+        with place(f"{what}: steps[{i}]"):
+            reader.read(need(step, dict, "it"))
+    with place(what):
+        return Trace.restore(
+            graph,
+            reader.values,
+            labels,
+            reader.patched,
+            numbers,
+            reader.evaluated,
+            reader.masks,
+            reader.warnings,
+        )
+
+
+class _Steps:
+    """Reads the recorded steps."""
+
+    def __init__(self, graph: Graph, numbers: Numbers) -> None:
+        self.graph = graph
+        self.numbers = numbers
+        self.order = {name: position for position, name in enumerate(graph.nodes)}
+        self.evaluated: list[str] = []
+        self.values: dict[str, Any] = {}
+        self.masks: dict[str, Any] = {}
+        self.warnings: dict[str, list[str]] = {}
+        self.patched: list[str] = []
+
+    def read(self, step: Mapping[str, Any]) -> None:
+        """Take in one step."""
+        name = entry(step, "name", str, "it")
+        if name not in self.order:
+            raise GraphError(f"{name[:40]!r} is not a step of the graph")
+        if self.evaluated and self.order[name] <= self.order[self.evaluated[-1]]:
+            raise GraphError(f"step {name!r} comes twice or too late; expected the order of the graph")
+        node = self.graph.nodes[name]
+        self.evaluated.append(name)
+        self.warnings[name] = [need(item, str, "a warning") for item in entry(step, "warnings", list, "it", [])]
+        self.patched += [need(item, str, "a patched tensor") for item in entry(step, "patched", list, "it", [])]
+        outputs = entry(step, "outputs", list, "it")
+        if len(outputs) != len(node.ports):
+            raise GraphError(f"it has {len(outputs)} outputs; {node.op.name} gives {len(node.ports)}")
+        for port, output in enumerate(outputs):
+            tensor = node.tensor_name(port)
+            if entry(need(output, dict, "an output"), "name", str, "an output") != tensor:
+                raise GraphError(f"output {port} is {output['name'][:40]!r}; expected {tensor!r}")
+            self._tensor(tensor, node.outputs[port], output)
+
+    def _tensor(self, name: str, spec: Spec, output: Mapping[str, Any]) -> None:
+        value, mask = output.get("value"), output.get("masked")
+        if value is not None:
+            self.values[name] = self._value(value, spec.rank, name) if spec.kind == "float" else value
+        if mask is not None:
+            self.masks[name] = mask
+
+    def _value(self, value: Any, rank: int, name: str) -> Any:
+        """Texts in the place of cells become numbers; what is wrong otherwise, `restore` tells."""
+        if rank and isinstance(value, list):
+            return [self._value(item, rank - 1, name) for item in value]
+        if isinstance(value, str) and self.numbers is FLOAT and value not in ("inf", "-inf", "nan"):
+            raise GraphError(f"{name} holds {shortened(value)}; expected a number, 'inf', '-inf' or 'nan'")
+        if isinstance(value, float) and math.isinf(value):
+            raise GraphError(f"{name} holds a number that is too large; expected one that a double can hold")
+        return read_number(value, self.numbers) if isinstance(value, str) else value
