@@ -718,6 +718,8 @@ def _frozen(value: Any, what: str, depth: int = 0) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return math.nan if value != value else value  # one NaN, so that equal graphs compare equal
     if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:
+        if nested.plain(value):
+            return tuple(value)
         return tuple(_frozen(item, what, depth + 1) for item in value)
     raise GraphError(
         f"{what} is a {type(value).__name__}; expected None, a number, text, or nested lists of them"

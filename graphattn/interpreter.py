@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -184,10 +184,15 @@ def _positional(kernel: Kernel) -> tuple[Callable[..., Any], list[Any]]:
         return nested.along(partial(kernel.function, **kernel.bound), kernel.along), []
     if not kernel.bound:
         return kernel.function, []
-    names = list(signature(kernel.function).parameters)[len(kernel.ranks) :]
+    names = _parameters(kernel.function)[len(kernel.ranks) :]
     if set(names) != set(kernel.bound):
         return partial(kernel.function, **kernel.bound), []
     return kernel.function, [kernel.bound[name] for name in names]
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(signature(function).parameters)
 
 
 def standalone(

@@ -122,11 +122,13 @@ def at(block: Any, index: Sequence[int]) -> Any:
 
 def flat(block: Any) -> Iterator[Any]:
     """Every cell, in row-major order."""
-    if isinstance(block, (list, tuple)):
+    if not isinstance(block, (list, tuple)):
+        yield block
+    elif any(issubclass(kind, (list, tuple)) for kind in set(map(type, block))):
         for item in block:
             yield from flat(item)
     else:
-        yield block
+        yield from block
 
 
 def rows(block: Any, rank: int) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
@@ -167,8 +169,8 @@ def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> Non
         )
     if len(block) != shape[0]:
         raise GraphError(f"{what}{where} has {len(block)} cells; expected {shape[0]}, as in its neighbours")
-    for i, item in enumerate(block):
-        if len(shape) > 1 or isinstance(item, (list, tuple)):
+    if len(shape) > 1 or any(issubclass(kind, (list, tuple)) for kind in set(map(type, block))):
+        for i, item in enumerate(block):
             _rectangular(item, shape[1:], what, f"{where}[{i}]")
 
 
@@ -211,14 +213,14 @@ def read(
                 f"{where(index)} has {len(item)} {'cells' if depth == spec.rank - 1 else 'rows'};"
                 f" expected {spec.shape[depth]} ({what} is {describe(spec)})"
             )
-        if as_is and depth == spec.rank - 1 and _plain(item, allow_nonfinite):
+        if as_is and depth == spec.rank - 1 and plain(item, allow_nonfinite):
             return list(item)
         return [block(inner, depth + 1, (*index, i)) for i, inner in enumerate(item)]
 
     return block(value, 0, ())
 
 
-def _plain(row: Sequence[Any], allow_nonfinite: bool) -> bool:
+def plain(row: Sequence[Any], allow_nonfinite: bool = False) -> bool:
     """Whether a row is of floats, all of them finite unless others are allowed: a quick look, which
     may say no to a row that is fine (a sum overflows), but never yes to one that is not."""
     return countOf(map(type, row), float) == len(row) and (allow_nonfinite or math.isfinite(sum(row)))

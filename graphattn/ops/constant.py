@@ -20,18 +20,22 @@ def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
         sizes = nested.shape_of(value, "value")
     except GraphError as error:
         raise Rejected(str(error)) from None
-    kinds = {type(cell) for cell in nested.flat(value)}
+    kinds = set(map(type, nested.flat(value)))
     for kind in sorted(kinds - {bool, int, float, str}, key=str):
         raise Rejected(f"value holds a {kind.__name__}; expected numbers, bools or decimal text")
     if bool in kinds and len(kinds) > 1:
         raise Rejected("value mixes kinds; expected numbers alone, or bools alone")
-    kind = "bool" if kinds == {bool} else "int" if kinds == {int} and sizes else "float"
-    for cell in nested.flat(value):
-        if kind == "float":
+    kind = _kind(kinds, sizes)
+    if kind == "float" and kinds != {float}:
+        for cell in nested.flat(value):
             _number(cell)
     if axes is not None and len(axes) != len(sizes):
         raise Rejected(f"{len(axes)} axis names for {len(sizes)} axes; expected as many")
     return Spec(sizes, axes or (), kind)
+
+
+def _kind(kinds: set[type], sizes: tuple[int, ...]) -> str:
+    return "bool" if kinds == {bool} else "int" if kinds == {int} and sizes else "float"
 
 
 def _number(cell: float | str) -> float:
@@ -48,9 +52,10 @@ def constant(value):
 
 
 def kernel(numbers: Numbers, *, value, axes) -> Kernel:
-    kind = shape(value).kind
+    sizes = nested.shape_of(value)
+    kind = _kind(set(map(type, nested.flat(value))), sizes)
     lift = numbers.lift if kind == "float" else constant
-    return Kernel(constant, value=nested.lift(lift, [0], [nested.shape_of(value)])(value))
+    return Kernel(constant, value=nested.lift(lift, [0], [sizes])(value))
 
 
 def explain(index, *, value, axes):
