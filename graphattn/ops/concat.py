@@ -37,6 +37,7 @@ def _others(x: Spec, place: int) -> tuple[int, ...]:
 
 
 def concat(*parts):
+    """The parts one after another."""
     return [v for part in parts for v in part]
 
 

@@ -26,6 +26,7 @@ def shape(x: Spec, mask: Spec) -> Spec:
 
 
 def mask_hiding(row, visible, hidden):
+    """What is not visible is −∞."""
     return [v if see else hidden for v, see in zip(row, visible)]
 
 

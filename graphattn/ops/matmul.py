@@ -29,6 +29,7 @@ def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
 
 
 def matmul(a, b, dot):
+    """Rows of a times columns of b."""
     columns = list(zip(*b))
     return [[dot(row, column) for column in columns] for row in a]
 
@@ -38,6 +39,7 @@ def matmul_constant(a, b, dot, columns):
 
 
 def matmul_absorbing(a, b, dot, isfinite, zero):
+    """As matmul, but where a sum is not finite, it is taken again without the factors that are 0."""
     columns = list(zip(*b))
     y = [[dot(row, column) for column in columns] for row in a]
     for row, results in zip(a, y):

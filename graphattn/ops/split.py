@@ -43,6 +43,7 @@ def split(x, cuts):
 
 
 def split_evenly(x, parts):
+    """x in so many equal parts."""
     size, rest = divmod(len(x), parts)
     if rest:
         raise ValueError(f"{len(x)} does not divide into {parts} equal parts")
