@@ -276,7 +276,8 @@ class Graph(Builders):
                 f"{name!r} could be {', '.join(map(self.tensor_name, endings))};"
                 " expected a name that only one tensor ends in"
             )
-        raise GraphError(f"graph {self.name!r} has no tensor {name!r}{suggest(name, self.tensor_names())}")
+        known = [*self.tensor_names(), *self._endings()]
+        raise GraphError(f"graph {self.name!r} has no tensor {name!r}{suggest(name, known)}")
 
     def _exactly(self, name: str) -> Ref | None:
         """The output that has this very name, or None."""
