@@ -19,6 +19,7 @@ from graphattn import Graph, GraphError, nested
 from graphattn.op import OPS
 
 LARGE = 150
+TRIES = 6
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,17 @@ def _make(case: Case, turn: int, move: Move) -> None:
     indexing = any(value is not None and kind_of(value) == "int" for value in sample.operands)
     name = f"n{turn}" if move.named else None
     made = None
-    if case.pool and not indexing:
+    for shift in range(TRIES if case.pool and not indexing else 0):
         chosen = [
             None if value is None else _input(case, turn, slot, value)
-            if pick is None else case.pool[pick % len(case.pool)]
+            if pick is None else case.pool[(pick + shift) % len(case.pool)]
             for slot, (value, pick) in enumerate(zip(sample.operands, move.picks, strict=True))
         ]  # fmt: skip
         try:
             made = graph.apply(op, *chosen, **sample.attributes, name=name)
+            break
         except GraphError:
-            made = None
+            continue
     if made is None:
         operands = [
             None if value is None else _input(case, turn, slot, value)
