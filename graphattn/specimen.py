@@ -16,13 +16,15 @@ class Specimen:
     """A graph that is ready to run.
 
     feeds: nested lists by input name. labels: texts by axis name (`{"token": ["the", "cat"]}`).
-    recorded: tensors that someone else computed, by the name they have in the graph.
+    recorded: tensors that someone else computed, by the name they have in the graph. trace: a run
+    that was saved, where there is one.
     """
 
     graph: Graph
     feeds: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     recorded: Mapping[str, Any] = field(default_factory=dict)
+    trace: Trace | None = None
 
     def run(self, **options: Any) -> Trace:
         """Evaluate it; options as for `graphattn.run`."""

@@ -31,37 +31,26 @@ PIPE_WIDTH = 100
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
-    """For people: a spelling, or `?` for a symbol without one."""
-    text, end = _unencodable(error)
-    return "".join(SPELLED.get(char) or (_escape(char) if char.isalnum() else "?") for char in text), end
-
-
-def _spell_exactly(error: UnicodeError) -> tuple[str, int]:
-    """For programs: as JSON and our own text formats write it in quotes, so that it reads back."""
-    text, end = _unencodable(error)
-    return "".join(map(_escape, text)), end
-
-
-def _unencodable(error: UnicodeError) -> tuple[str, int]:
+    """A spelling; without one, `?` for a symbol and `\\uXXXX`, as JSON writes it, for a letter."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return error.object[error.start : error.end], error.end
+    text = error.object[error.start : error.end]
+    return "".join(SPELLED.get(char) or (_escape(char) if char.isalnum() else "?") for char in text), error.end
 
 
 def _escape(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
+    units = char.encode("utf-16-be")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
 codecs.register_error("graphattn.spell", _spell)
-codecs.register_error("graphattn.exact", _spell_exactly)
 
 
-def prepare_streams(errors: str = "graphattn.spell") -> None:
+def prepare_streams() -> None:
     """Let stdout and stderr spell what they cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors=errors)
+            stream.reconfigure(errors="graphattn.spell")
 
 
 def console() -> Console:
@@ -88,10 +77,11 @@ def message(text: str) -> None:
 
 
 def emit(text: str, path: str | None, exact: bool = False) -> None:
-    """A result: into a file (whole or not at all) and said so, or to stdout. `exact`: it is to be
-    read back by a program."""
+    """A result: into a file (whole or not at all) and said so, or to stdout. What is `exact` is for
+    programs to read back: away from a terminal it is UTF-8 whatever the locale."""
     if path is None or path == "-":
-        prepare_streams("graphattn.exact" if exact else "graphattn.spell")
+        if exact and not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
     from graphattn.dumps.write import write_text
@@ -107,7 +97,7 @@ def wrote(path: str | Path) -> None:
 def progress(what: str) -> Iterator[Callable[[str], None]]:
     """While something runs: after a second, a line on the terminal that says so; nothing elsewhere.
 
-    Yields a function that takes the present state (`12 of 400`), which may be called often.
+    Yields a function that takes another line for it, and may be called often.
     """
     if not sys.stderr.isatty():
         yield lambda state: None
@@ -122,7 +112,7 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 
     def say(state: str) -> None:
         if timer.finished.is_set():
-            status.update(f"{what}: {state}")
+            status.update(state)
 
     try:
         yield say
@@ -139,7 +129,7 @@ def counted(total: int, say: Callable[[str], None]) -> Callable[[Any], None]:
     def listen(step: Any) -> None:
         nonlocal done
         done += 1
-        say(f"step {done:,} of {total:,}")
+        say(f"step {done:,} of {total:,}: {step.name}")
 
     return listen
 

@@ -6,6 +6,7 @@ Python file that defines a graph, or the weights of one head.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
@@ -16,9 +17,12 @@ import click
 
 from ..errors import GraphError, suggest
 from ..op import LEVELS
+from ..specimen import Specimen
 from .output import message
 
 TOY = "toy"
+SAVED = re.compile(r"graphattn (graph|trace) ")
+SAVED_JSON = re.compile(r'"format"\s*:\s*"graphattn (graph|trace)"')
 HELP = """
 
     \b
@@ -93,10 +97,8 @@ LEVEL = click.option(
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
     text: str | None = None, **sizes: Any,
-) -> Any:  # fmt: skip
+) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels. Raises a `GraphError` for what cannot be read."""
-    from ..specimen import Specimen
-
     sizes = {name: value for name, value in sizes.items() if value is not None}
     found = _found(source, sizes, text, seed)
     feeds = dict(found.feeds)
@@ -108,10 +110,11 @@ def read_specimen(
     for path in feed_files:
         feeds |= _feeds_of(path, found.graph)
     named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
-    return Specimen(found.graph, feeds, named, found.recorded)
+    as_saved = found.trace if not (feed_files or labels) else None
+    return Specimen(found.graph, feeds, named, found.recorded, as_saved)
 
 
-def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | None) -> Any:
+def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | None) -> Specimen:
     from .. import builtin
 
     if source in builtin.GRAPHS:
@@ -149,15 +152,28 @@ def _refuse(source: str, **options: Any) -> None:
             raise GraphError(f"--{flag} does not apply to {source}; expected it with a built-in graph")
 
 
-def _of_text(path: Path) -> Any:
+def _of_text(path: Path) -> Specimen:
     """A saved graph or trace, or the tensors of one head in JSON."""
-    raise NotImplementedError
+    from graphattn.dumps.load import load_graph, load_trace, read_text
+    from graphattn.passes.zoom import fuse
+
+    text = read_text(path)
+    form = SAVED.match(text) or SAVED_JSON.search(text)
+    if form is None and path.suffix.lower() == ".json":
+        from ..weights.extract import extract
+
+        return extract(path)
+    if form is None or form[1] == "graph":
+        return Specimen(load_graph(path))
+    trace = load_trace(path)
+    graph = fuse(trace.graph)
+    feeds = {name: trace[name] for name in graph.inputs if name in trace}
+    return Specimen(graph, feeds, trace.labels, trace=trace)
 
 
-def _of_python(path: Path) -> Any:
+def _of_python(path: Path) -> Specimen:
     """Execute a file, and take the graph that it defines."""
     from ..graph import Graph
-    from ..specimen import Specimen
 
     names = execute(path)
     graph = names.get("graph")

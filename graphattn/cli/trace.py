@@ -34,14 +34,17 @@ def command(
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     specimen = read_specimen(**source)
-    graph = specimen.graph.at(level or "op")
+    total = len(specimen.graph.at(level or "op"))
     with progress("evaluating") as say:
-        trace = specimen.run(
-            level=level,
-            allow_nonfinite=allow_nonfinite,
-            keep=patterns if as_json and patterns else None,
-            listeners=[counted(len(graph), say)],
-        )
+        if specimen.trace is not None and level is None and not (as_json and patterns):
+            trace = specimen.trace
+        else:
+            trace = specimen.run(
+                level=level,
+                allow_nonfinite=allow_nonfinite,
+                keep=patterns if as_json and patterns else None,
+                listeners=[counted(total, say)],
+            )
         say("writing")
         if as_json:
             from graphattn.dumps.trace_json import trace_json
