@@ -58,7 +58,7 @@ def _kept(x: Spec, sizes: tuple[int, ...]) -> tuple[str | None, ...]:
     before_old = before_new = 1
     while old < x.rank and new < len(sizes):
         here, there = before_old * x.shape[old], before_new * sizes[new]
-        if before_old == before_new and here == there:
+        if before_old == before_new and x.shape[old] == sizes[new]:
             names[new] = x.axes[old]
         if here <= there:
             old, before_old = old + 1, here
