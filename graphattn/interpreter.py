@@ -86,10 +86,13 @@ class Plan:
         self.constants += [None] * len(node.ports)
         function = None
         if not node.op.fed:
-            function = self._function(node, operands)
-            if not operands:
-                self._compute(function, start, len(node.ports))
-            else:
+            try:
+                function = self._function(node, operands)
+                if not operands:
+                    self._compute(function, start, len(node.ports))
+            except FAILURES as error:
+                raise _blamed(node, error) from _cause(error)
+            if operands:
                 self.program.append(_instruction(function, operands, start, len(node.ports)))
         specs = padded(node.op, self.graph.operand_specs(node.operands))
         step = PlanStep(node, function, operands, specs, start)
@@ -128,11 +131,23 @@ class Plan:
                 else:
                     values[start : start + count] = result
                 yield start
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except FAILURES as error:
             node = next(step.node for step in self.steps if step.start == start)
-            raise GraphError(f"{node.op.name} {node.name!r}: {error}") from (
-                None if isinstance(error, GraphError) else error
-            )
+            raise _blamed(node, error) from _cause(error)
+
+
+FAILURES = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What a kernel may raise on numbers that it cannot take."""
+
+
+def _blamed(node: Node, error: Exception) -> GraphError:
+    """The error, with the node that it came from."""
+    return GraphError(f"{node.op.name} {node.name!r}: {error}")
+
+
+def _cause(error: Exception) -> Exception | None:
+    """What a reader of the traceback should see beneath: nothing if the sentence says it all."""
+    return None if isinstance(error, GraphError) else error
 
 
 def _instruction(

@@ -3,8 +3,9 @@
 The primitive level of a graph runs on any type that has a record here. `FLOAT` is Python's
 float under the rules of IEEE 754: where `math` would raise, these functions return the infinity
 or NaN that the standard names. `fraction` is exact and lacks the irrational functions; `mpmath`
-(an extra) has 50 digits and is the judge of our own rounding; `float32`, `float16` and `bfloat16`
-round after every operation (`rounded.py`).
+(an extra) has 50 digits and is the judge of our own rounding; `value` are floats that keep what
+they came from, for gradients (`scalar/`); `float32`, `float16` and `bfloat16` round after every
+operation (`rounded.py`).
 
 The float functions are plain ones, since the Python export copies their source.
 
@@ -57,6 +58,8 @@ class Numbers:
     multiply: Callable[[Any, Any], Any] = operator.mul
     negate: Callable[[Any], Any] = operator.neg
     text: Callable[[Any], str] = repr
+    cell: type | None = None
+    """The class of its numbers, where rows of just these need no lifting."""
 
 
 # ---------------------------------------------------------------- float, by IEEE 754
@@ -123,7 +126,7 @@ def cos(x: float) -> float:
 
 FLOAT = Numbers(
     "float", float, dot, total, maximum, operator.lt, math.isfinite, divide,
-    exp, log, sqrt, math.tanh, math.erf, sin, cos,
+    exp, log, sqrt, math.tanh, math.erf, sin, cos, cell=float,
 )  # fmt: skip
 
 
@@ -203,10 +206,17 @@ def _short(name: str, accumulate: str = "float32") -> Numbers:
     return rounded(FORMATS[name], FORMATS[accumulate])
 
 
+def _value() -> Numbers:
+    from .scalar.record import VALUE
+
+    return VALUE
+
+
 _makers: dict[str, Callable[[], Numbers]] = {
     "float": lambda: FLOAT,
     "fraction": _fraction,
     "mpmath": _mpmath,
+    "value": _value,
     "float32": lambda: _short("float32"),
     "float16": lambda: _short("float16"),
     "bfloat16": lambda: _short("bfloat16"),
@@ -224,7 +234,7 @@ def of(numbers: str | Numbers) -> Numbers:
     """The record of a number type, by name; a record stands for itself."""
     if isinstance(numbers, Numbers):
         return numbers
-    if numbers not in _makers:
+    if not isinstance(numbers, str) or numbers not in _makers:
         raise GraphError(
             f"unknown number type {numbers!r}; expected one of {', '.join(_makers)}" + suggest(numbers, _makers)
         )
