@@ -183,8 +183,8 @@ class _ExpansionWriter(FunctionWriter):
         ]
         labels = [p.name for p in op.operands]
         lines = call.lines(" " * node.col_offset, texts, labels, self.bound | set(self.rename.values()))
-        line = self._source[self._lines[node.lineno - 1] :].decode()
-        indent = line[: len(line) - len(line.lstrip())]
+        line = self.source.lines[node.lineno - 1]
+        indent = line[: len(line) - len(line.lstrip())].decode()
         return ("\n" + indent).join(lines).lstrip()
 
     def _given(self, op: Op, node: ast.Call) -> dict[str, ast.expr]:

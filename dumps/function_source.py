@@ -27,6 +27,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate
 from types import FunctionType, ModuleType
@@ -35,6 +36,7 @@ from typing import Any
 from graphattn import numbers
 from graphattn.errors import GraphError
 
+BUILTINS = frozenset(dir(builtins))
 PACKAGE = __name__.partition(".")[0]
 
 OPERATORS: dict[Any, str] = {
@@ -63,7 +65,7 @@ class Definitions:
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
-        self._taken = {*dir(builtins), "math", *reserved}
+        self._taken = {*BUILTINS, "math", *reserved}
         self._names: dict[Any, str] = {}
         self._defaults: dict[str, Mapping[str, Any]] = {}
         self._texts: list[tuple[str, str]] = []
@@ -172,7 +174,7 @@ class Definitions:
 
     def global_name(self, module: ModuleType, name: str, bound: set[str]) -> str:
         """How the file writes a global name of a module, inside code that binds the names `bound`."""
-        if name in dir(builtins) and name not in vars(module):
+        if name in BUILTINS and name not in vars(module):
             return name
         value = vars(module)[name]
         if isinstance(value, ModuleType):
@@ -200,12 +202,13 @@ class Rewriter:
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
-        self._source, self._lines, self.tree = _parsed(module)
+        self.source = _parsed(module)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where a node begins and ends in the source, in bytes."""
         at: Any = node
-        return self._lines[at.lineno - 1] + at.col_offset, self._lines[at.end_lineno - 1] + at.end_col_offset
+        starts = self.source.starts
+        return starts[at.lineno - 1] + at.col_offset, starts[at.end_lineno - 1] + at.end_col_offset
 
     def text(self, node: ast.AST) -> str:
         replaced = self.replaced(node)
@@ -217,9 +220,9 @@ class Rewriter:
         for child in sorted(self._children(node), key=self.span):
             begin, end = self.span(child)
             if start <= begin and end <= stop:
-                pieces += [self._source[start:begin].decode(), self.text(child)]
+                pieces += [self.source.data[start:begin].decode(), self.text(child)]
                 start = end
-        return "".join([*pieces, self._source[start:stop].decode()])
+        return "".join([*pieces, self.source.data[start:stop].decode()])
 
     def _children(self, node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.JoinedStr):  # places inside an f-string are right from Python 3.12 on
@@ -257,7 +260,7 @@ class FunctionWriter(Rewriter):
 
     def written(self) -> str:
         """The definition, under its new name."""
-        return "\n\n\n".join(self._statement(s) for s in self.tree.body if self.own in _binds(s))
+        return "\n\n\n".join(map(self._statement, self.source.statements[self.own]))
 
     def _statement(self, statement: ast.stmt) -> str:
         is_function = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
@@ -266,8 +269,8 @@ class FunctionWriter(Rewriter):
         if clash:
             raise GraphError(f"{self.own} uses {min(clash)!r} already; expected another name for a parameter")
         stop = self.span(statement)[1]
-        line_end = self._source.find(b"\n", stop)
-        text = self.text(statement) + self._source[stop:line_end].decode()
+        line_end = self.source.data.find(b"\n", stop)
+        text = self.text(statement) + self.source.data[stop:line_end].decode()
         return re.sub(f"{REMOVED_LINE}|{TOOL_COMMENT}", "", text, flags=re.MULTILINE).rstrip()
 
     def replaced(self, node: ast.AST) -> str | None:
@@ -407,16 +410,34 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 # ---------------------------------------------------------------- modules
 
 
+@dataclass(frozen=True)
+class Source:
+    """The source of a module: its bytes, its lines and where each begins, the statements that bind
+    each of its names, and where each imported name comes from (dots, module, name there)."""
+
+    data: bytes
+    lines: list[bytes]
+    starts: list[int]
+    statements: Mapping[str, list[ast.stmt]]
+    imports: Mapping[str, tuple[int, str, str]]
+
+
 @cache
-def _parsed(module: ModuleType) -> tuple[bytes, list[int], ast.Module]:
-    """The source of a module, where each of its lines begins, and its syntax tree."""
+def _parsed(module: ModuleType) -> Source:
     try:
-        source = inspect.getsource(module)
+        text = inspect.getsource(module)
     except (OSError, TypeError):
         raise GraphError(f"the source of {module.__name__} is not there; expected its .py file") from None
-    data = source.encode()
-    lines = list(accumulate((len(line) for line in data.splitlines(keepends=True)), initial=0))
-    return data, lines, ast.parse(source)
+    lines = text.encode().splitlines(keepends=True)
+    statements: dict[str, list[ast.stmt]] = {}
+    imports: dict[str, tuple[int, str, str]] = {}
+    for statement in ast.parse(text).body:
+        for name in _binds(statement):
+            statements.setdefault(name, []).append(statement)
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                imports[alias.asname or alias.name] = statement.level, statement.module or "", alias.name
+    return Source(b"".join(lines), lines, list(accumulate(map(len, lines), initial=0)), statements, imports)
 
 
 def _home(function: Any) -> tuple[ModuleType, str] | None:
@@ -438,15 +459,12 @@ def _home(function: Any) -> tuple[ModuleType, str] | None:
 
 def _origin(module: ModuleType, name: str) -> tuple[ModuleType, str]:
     """The module and the name there that an imported name comes from."""
-    for statement in _parsed(module)[2].body:
-        if isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                if (alias.asname or alias.name) == name:
-                    package = module.__name__.rsplit(".", statement.level)[0] if statement.level else ""
-                    source = ".".join(part for part in (package, statement.module) if part)
-                    found = sys.modules[source]
-                    return _origin(found, alias.name) if _ours(found, module) else (found, alias.name)
-    return module, name
+    if name not in _parsed(module).imports:
+        return module, name
+    level, source, own = _parsed(module).imports[name]
+    package = module.__name__.rsplit(".", level)[0] if level else ""
+    found = sys.modules[".".join(part for part in (package, source) if part)]
+    return _origin(found, own) if _ours(found, module) else (found, own)
 
 
 def _ours(found: ModuleType, module: ModuleType) -> bool:

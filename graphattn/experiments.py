@@ -193,12 +193,18 @@ def order_text(orders: Sequence[Order]) -> str:
     plain = next(order for order in orders if order.name == "attention")
     lines += [
         "",
-        f"Without positional encoding attention on shuffled X is the shuffled result, to {max(plain.without):.1e}",
-        "over all shuffles (rounding: the sums run in another order). It is permutation equivariant: it does",
-        f"not know order. With positional encoding every shuffle shows: the two differ by {min(plain.encoded):.1e} or",
-        "more. A causal mask tells positions apart, too.",
+        f"Without positional encoding attention on shuffled X is the shuffled result, {_to(plain)}.",
+        "It is permutation equivariant: it does not know order. With positional encoding every shuffle shows:",
+        f"the two differ by {min(plain.encoded):.1e} or more. A causal mask tells positions apart, too.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _to(order: Order) -> str:
+    """How far the shuffled result is met without positional encoding."""
+    if not max(order.without):
+        return "bit for bit (sums that are correctly rounded do not depend on their order)"
+    return f"to {max(order.without):.1e} (rounding: the sums run in another order)"
 
 
 # ---------------------------------------------------------------- 8. growth, and the notes
@@ -239,8 +245,8 @@ def notes_text(scales: Sequence[Scale], orders: Sequence[Order], growth: Sequenc
         f" against {_share(scale.divided):.1%}).",
         f"   √d로 나누면 최대 가중치의 평균은 {divided:.4f}, 나누지 않으면 {plain:.4f}이다.",
         "2. **순서 (order).** Without positional encoding, attention on a shuffled input is the shuffled"
-        f" output: the largest difference over {SHUFFLES} shuffles is {max(order.without):.1e}. With it the two"
-        f" differ by {min(order.encoded):.1e} or more in every shuffle.",
+        f" output, {_to(order)}: permutation equivariance. With it the two differ by"
+        f" {min(order.encoded):.1e} or more in each of {SHUFFLES} shuffles.",
         "   위치 인코딩이 없으면 어텐션은 순서를 모른다: 입력을 섞으면 출력도 똑같이 섞인다.",
         f"3. **제곱 (square).** The score matrix has n² cells: from n = {four.n} to {eight.n} it becomes"
         f" {eight.cells / four.cells:g} times as large.",
