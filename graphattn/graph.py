@@ -39,6 +39,7 @@ from .op import Op, check_level, find
 if TYPE_CHECKING:
     from .trace import Trace
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -417,8 +418,9 @@ class Graph(Builders):
             self._withdraw(before)
             raise
         self._insert(node)
-        results = tuple(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
-        return results if node.ports != ("",) else results[0]
+        if node.ports == ("",):
+            return Tensor(self, Ref(full_name))
+        return tuple(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
 
     @contextmanager
     def scope(self, name: str, title: str | None = None) -> Iterator[None]:
@@ -520,7 +522,7 @@ class Graph(Builders):
         where = f"{op.name} {name!r}" if name else op.name
         given: dict[str, Any] = {}
         rest: list[Any] = []
-        positional = [p for p in op.parameters.values() if not p.keyword_only]
+        positional = op.positional
         for place, value in enumerate(args):
             if positional and positional[-1].variadic and place >= len(positional) - 1:
                 rest.append(value)
@@ -538,39 +540,41 @@ class Graph(Builders):
         attributes: dict[str, Any] = {}
         for p in op.parameters.values():
             if p.variadic:
-                operands += [self._operand(v, f"{where}: {p.name}[{i}]") for i, v in enumerate(rest)]
+                operands += [self._operand(v, where, f"{p.name}[{i}]") for i, v in enumerate(rest)]
             elif p.name not in given and p.required:
                 raise GraphError(f"{where} needs {p.name!r}")
             elif p.operand:
                 value = given.get(p.name)
                 if value is None and p.required:
                     raise GraphError(f"{where}: {p.name} is None; expected a tensor of this graph")
-                operands.append(None if value is None else self._operand(value, f"{where}: {p.name}"))
+                operands.append(None if value is None else self._operand(value, where, p.name))
             else:
                 attributes[p.name] = given.get(p.name, p.default)
         while operands and operands[-1] is None:
             operands.pop()
         return operands, _frozen_attributes(op, attributes, where)
 
-    def _operand(self, value: Any, what: str) -> Tensor:
+    def _operand(self, value: Any, where: str, what: str) -> Tensor:
+        if isinstance(value, Tensor):
+            self._own(value, where, what)
+            return value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return self.constant(value)
-        if not isinstance(value, Tensor):
-            hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
-            raise GraphError(
-                f"{what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
-            )
-        self._own(value, what)
-        return value
+        hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
+        raise GraphError(
+            f"{where}: {what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
+        )
 
-    def _own(self, tensor: Any, what: str) -> None:
+    def _own(self, tensor: Any, *what: str) -> None:
+        if isinstance(tensor, Tensor) and tensor.graph is self:
+            return
+        told = ": ".join(what)
         if not isinstance(tensor, Tensor):
-            raise GraphError(f"{what} is a {type(tensor).__name__}; expected a tensor of graph {self.name!r}")
-        if tensor.graph is not self:
-            raise GraphError(
-                f"{what} is {tensor.name!r} of another graph ({tensor.graph.name!r});"
-                f" expected a tensor of graph {self.name!r}"
-            )
+            raise GraphError(f"{told} is a {type(tensor).__name__}; expected a tensor of graph {self.name!r}")
+        raise GraphError(
+            f"{told} is {tensor.name!r} of another graph ({tensor.graph.name!r});"
+            f" expected a tensor of graph {self.name!r}"
+        )
 
     def _prefixed(self, name: str) -> str:
         return f"{self._open[-1]}.{name}" if self._open else name
@@ -608,8 +612,12 @@ class Graph(Builders):
                 )
 
     def _occupied(self, name: str) -> bool:
-        return any(name in table for table in (self._nodes, self._scopes, self._aliases, self._outputs)) or (
-            "." in name and self._is_port(name)
+        return (
+            name in self._nodes
+            or name in self._scopes
+            or name in self._aliases
+            or name in self._outputs
+            or ("." in name and self._is_port(name))
         )
 
     def _is_port(self, name: str) -> bool:
@@ -697,10 +705,9 @@ def _free_text(text: Any, what: str) -> str:
     return text
 
 
-def _owners(name: str) -> Iterator[str]:
+def _owners(name: str) -> list[str]:
     """Every proper dotted prefix of a name."""
-    parts = name.split(".")
-    return (".".join(parts[:depth]) for depth in range(1, len(parts)))
+    return [name[:place] for place, letter in enumerate(name) if letter == "."] if "." in name else []
 
 
 def _short(node: Node) -> str:
@@ -710,6 +717,8 @@ def _short(node: Node) -> str:
 
 
 def _frozen_attributes(op: Op, attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    if not attributes:
+        return NOTHING
     return MappingProxyType({key: _frozen(value, f"{where}: {key}") for key, value in attributes.items()})
 
 

@@ -149,6 +149,11 @@ class Op:
         return tuple(p for p in self.parameters.values() if p.operand)
 
     @cached_property
+    def positional(self) -> tuple[Parameter, ...]:
+        """The parameters that a call may give by position."""
+        return tuple(p for p in self.parameters.values() if not p.keyword_only)
+
+    @cached_property
     def defaults(self) -> Mapping[str, Any]:
         """Every attribute with its default (None where it is required)."""
         return MappingProxyType({p.name: p.default for p in self.parameters.values() if not p.operand})
