@@ -195,7 +195,9 @@ def read(
     if hasattr(value, "tolist"):
         value = value.tolist()
     read_cell = _CELL_READERS[spec.kind]
-    as_is = spec.kind == "float" and numbers is FLOAT
+    as_is = None
+    if spec.kind == "float" and numbers.cell is not None:
+        as_is = plain if numbers is FLOAT else _already(numbers)
 
     def where(index: tuple[int, ...]) -> str:
         return what + "".join(f"[{i}]" for i in index)
@@ -213,7 +215,7 @@ def read(
                 f"{where(index)} has {len(item)} {'cells' if depth == spec.rank - 1 else 'rows'};"
                 f" expected {spec.shape[depth]} ({what} is {describe(spec)})"
             )
-        if as_is and depth == spec.rank - 1 and plain(item, allow_nonfinite):
+        if as_is and depth == spec.rank - 1 and as_is(item, allow_nonfinite):
             return list(item)
         return [block(inner, depth + 1, (*index, i)) for i, inner in enumerate(item)]
 
@@ -224,6 +226,16 @@ def plain(row: Sequence[Any], allow_nonfinite: bool = False) -> bool:
     """Whether a row is of floats, all of them finite unless others are allowed: a quick look, which
     may say no to a row that is fine (a sum overflows), but never yes to one that is not."""
     return countOf(map(type, row), float) == len(row) and (allow_nonfinite or math.isfinite(sum(row)))
+
+
+def _already(numbers: Numbers) -> Callable[[Sequence[Any], bool], bool]:
+    """As `plain`, for the cells of another number type, which go through as the very same objects."""
+
+    def plain(row: Sequence[Any], allow_nonfinite: bool) -> bool:
+        own = countOf(map(type, row), numbers.cell) == len(row)
+        return own and (allow_nonfinite or all(map(numbers.isfinite, row)))
+
+    return plain
 
 
 def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:

@@ -1,7 +1,8 @@
 """y[i, j] = Σₖ a[i, k] · b[k, j].
 
 a (…, n, k), b (…, k, m) → y (…, n, m); the axes before broadcast. Each sum is one `dot` of the
-number type. With `absorb_zeros`, a cell that comes out non-finite is computed again without the
+number type; rows and columns come to it as tuples, which a number that keeps what it came from can
+share. With `absorb_zeros`, a cell that comes out non-finite is computed again without the
 factors that are exactly zero, so that what a weight of 0 hides never leaks; without it, 0 · ∞ is
 NaN as IEEE 754 says. Rejected where k differs.
 """
@@ -31,17 +32,17 @@ def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
 def matmul(a, b, dot):
     """Rows of a times columns of b."""
     columns = list(zip(*b))
-    return [[dot(row, column) for column in columns] for row in a]
+    return [[dot(row, column) for column in columns] for row in map(tuple, a)]
 
 
 def matmul_constant(a, b, dot, columns):
-    return [[dot(row, column) for column in columns] for row in a]
+    return [[dot(row, column) for column in columns] for row in map(tuple, a)]
 
 
 def matmul_absorbing(a, b, dot, isfinite, zero):
     """As matmul, but where a sum is not finite, it is taken again without the factors that are 0."""
     columns = list(zip(*b))
-    y = [[dot(row, column) for column in columns] for row in a]
+    y = [[dot(row, column) for column in columns] for row in map(tuple, a)]
     for row, results in zip(a, y):
         if not all(map(isfinite, results)):
             for j, result in enumerate(results):

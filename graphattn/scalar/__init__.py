@@ -1,0 +1,1 @@
+"""The second seed: attention on scalars that know their gradients."""
