@@ -58,12 +58,19 @@ class Plan:
 
     `places` gives the position of each output in the list of values; `constants` are the values
     that are known before a run; `fed` are the steps that a run must feed, of all that are `known`
-    inputs of the graph.
+    inputs of the graph. Nothing is prepared from the constants of the nodes in `changing`.
     """
 
-    def __init__(self, graph: Graph, numbers: Numbers, wanted: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        numbers: Numbers,
+        wanted: Collection[str] | None = None,
+        changing: Collection[str] = (),
+    ) -> None:
         self.graph = graph
         self.numbers = numbers
+        self.changing = frozenset(changing)
         self.steps: list[PlanStep] = []
         self.places: dict[Ref, int] = {}
         self.constants: list[Any] = []
@@ -102,13 +109,14 @@ class Plan:
 
     def _function(self, node: Node, operands: Sequence[int | None]) -> Callable[..., Any]:
         specs = [
-            None if ref is None else self._known(self.graph.spec(ref), place)
+            None if ref is None else self._known(ref, place)
             for ref, place in zip(node.operands, operands, strict=True)
         ]
         return function_of(node.op, specs, node.attributes, self.numbers)
 
-    def _known(self, spec: Spec, place: int | None) -> Spec:
-        value = None if place is None else self.constants[place]
+    def _known(self, ref: Ref, place: int | None) -> Spec:
+        spec = self.graph.spec(ref)
+        value = None if place is None or ref.node in self.changing else self.constants[place]
         return spec if value is None else replace(spec, value=value)
 
     def _compute(self, function: Callable[..., Any], start: int, count: int) -> None:
@@ -231,8 +239,9 @@ class Composite:
     ) -> None:
         if op.expand is None:
             raise GraphError(f"op {op.name!r} has neither a kernel nor an expansion; expected one of them")
+        level = op.inside if numbers is FLOAT else "primitive"
         graph, operands, results = standalone(op, specs, attributes)
-        self.plan = plan_of(graph.at("op" if numbers is FLOAT else "primitive"), numbers)
+        self.plan = plan_of(graph.at(level), numbers)
         resolve = self.plan.graph.resolve
         self.results = tuple(self.plan.places[resolve(result.name)] for result in results)
         """Where the results stand among the values of the plan."""
@@ -255,12 +264,18 @@ class Composite:
         return outputs if len(outputs) > 1 else outputs[0]
 
 
-def plan_of(graph: Graph, numbers: Numbers = FLOAT, targets: Sequence[str] | None = None) -> Plan:
-    """The plan of a graph, kept until the graph grows; `targets` limits it to what they need."""
-    wanted = None if targets is None else ancestors(graph, targets)
-    key = ("plan", numbers.name, None if wanted is None else tuple(sorted(wanted)))
+def plan_of(
+    graph: Graph,
+    numbers: Numbers = FLOAT,
+    targets: Sequence[str] | None = None,
+    changing: Collection[str] = (),
+) -> Plan:
+    """The plan of a graph, kept until the graph grows; `targets` limits it to what they need, and
+    `changing` names the constants that the run replaces."""
+    wanted = None if targets is None else frozenset(ancestors(graph, targets))
+    key = ("plan", id(numbers), wanted, frozenset(changing))
     if key not in graph._cache:
-        graph._cache[key] = Plan(graph, numbers, wanted)
+        graph._cache[key] = Plan(graph, numbers, wanted, changing)
     return graph._cache[key]
 
 

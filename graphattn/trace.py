@@ -27,7 +27,7 @@ from . import nested
 from .axes import Spec
 from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref
-from .interpreter import Composite, Plan, PlanStep, plan_of, read_feeds
+from .interpreter import FAILURES, Composite, Plan, PlanStep, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
 from .op import Op
 
@@ -240,6 +240,8 @@ class Trace:
         (where it is left out: those with a value). `masks` by tensor and `warnings` by node are
         taken as they are; where they are left out, they are found from the values.
         """
+        if not isinstance(values, Mapping):
+            raise GraphError(f"values is a {type(values).__name__}; expected a dict of tensors by name")
         numbers = of(numbers)
         plan = plan_of(graph, numbers)
         trace = cls(plan, labels, (_place(plan, name) for name in patched))
@@ -332,7 +334,10 @@ def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
         raise GraphError(f"labels is a {type(labels).__name__}; expected a dict of lists by axis name")
     read: dict[str, tuple[str, ...]] = {}
     for axis, names in labels.items():
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise GraphError(f"labels of axis {axis!r} are {names!r}; expected a list of texts")
+        names = list(names)
+        if not all(isinstance(name, str) for name in names):
             raise GraphError(f"labels of axis {axis!r} are {names!r}; expected a list of texts")
         read[axis] = tuple(names)
     return read
@@ -436,7 +441,10 @@ def run(
     Raises a `GraphError` that names what was wrong and what was expected. Inputs are never
     modified.
     """
-    listeners = tuple(listeners)
+    listeners = tuple(_names(listeners, "listeners"))
+    for listener in listeners:
+        if not callable(listener):
+            raise GraphError(f"a listener is a {type(listener).__name__}; expected a function of a step")
     trace, program = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
     if listeners or keep is not None:
         for step in _walk(trace, program, keep):
@@ -476,9 +484,13 @@ def _begin(
     if not isinstance(graph, Graph):
         raise GraphError(f"run got a {type(graph).__name__}; expected a Graph")
     numbers = of(numbers)
-    graph = graph.at(level or ("op" if numbers is FLOAT else "primitive"))
-    plan = plan_of(graph, numbers, None if targets is None else _names(targets, "targets"))
-    patches = {_place(plan, name): (name, new) for name, new in (patch or {}).items()}
+    graph = graph.at(("op" if numbers is FLOAT else "primitive") if level is None else level)
+    wanted = None if targets is None else _names(targets, "targets")
+    plan = plan_of(graph, numbers, wanted)
+    patches = _read_patches(plan, {} if patch is None else patch)
+    changing = [name for place, (name, _) in patches.items() if plan.constants[place] is not None]
+    if changing:
+        plan = plan_of(graph, numbers, wanted, [graph.resolve(name).node for name in changing])
     trace = Trace(plan, labels, patches)
     given = {place for place, (_, new) in patches.items() if not callable(new)}  # need no feed
     read_feeds(plan, {} if feeds is None else feeds, trace._values, given, allow_nonfinite)
@@ -492,10 +504,27 @@ def _begin(
     return trace, [_patched(instruction, replaced) for instruction in plan.program]
 
 
-def _names(names: Iterable[str], what: str) -> list[str]:
+def _names(names: Any, what: str) -> list[Any]:
     if isinstance(names, str):
         raise GraphError(f"{what} is the text {names!r}; expected a list of names")
+    if not isinstance(names, Iterable):
+        raise GraphError(f"{what} is a {type(names).__name__}; expected a list of names")
     return list(names)
+
+
+def _read_patches(plan: Plan, patch: Any) -> dict[int, tuple[str, Any]]:
+    """Name and replacement by place."""
+    if not isinstance(patch, Mapping):
+        raise GraphError(f"patch is a {type(patch).__name__}; expected a dict of tensors or functions by name")
+    patches: dict[int, tuple[str, Any]] = {}
+    for name, new in patch.items():
+        place = _place(plan, name)
+        if place in patches:
+            raise GraphError(
+                f"patches {patches[place][0]!r} and {name!r} are of one tensor; expected one patch"
+            )
+        patches[place] = (name, new)
+    return patches
 
 
 def _place(plan: Plan, name: str) -> int:
@@ -512,8 +541,14 @@ def _replacement(plan: Plan, place: int, name: str, new: Any) -> Callable[[Any],
     def read(value: Any, what: str) -> Any:
         return nested.read(value, spec, what, plan.numbers, allow_nonfinite=True)
 
+    def changed(old: Any) -> Any:
+        try:
+            return new(None if old is None else read(old, name))
+        except FAILURES as error:
+            raise GraphError(f"patch {name!r}: {type(error).__name__}: {error}") from error
+
     if callable(new):
-        return lambda old: read(new(None if old is None else read(old, name)), f"patch {name!r}")
+        return lambda old: read(changed(old), f"patch {name!r}")
     value = read(new, f"patch {name!r}")
     return lambda old: value
 
@@ -561,7 +596,7 @@ def _last_uses(plan: Plan, patterns: Sequence[str]) -> dict[int, list[int]]:
     kept: set[int] = set()
     names = {name: plan.graph.resolve(name) for name in plan.graph.tensor_names()}
     for pattern in patterns:
-        found = [ref for name, ref in names.items() if fnmatchcase(name, pattern)]
+        found = [ref for name, ref in names.items() if fnmatchcase(name, str(pattern))]
         if not found:
             found = [plan.graph.resolve(pattern)]
         kept.update(plan.places[ref] for ref in found if ref in plan.places)
