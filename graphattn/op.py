@@ -174,6 +174,15 @@ class Op:
         """Whether a graph at `level` shows what is inside this op instead."""
         return self.expand is not None and LEVELS.index(self.level) < LEVELS.index(level)
 
+    @property
+    def inside(self) -> str:
+        """The level, "op" where that is fine enough, at which a graph shows what this op is made of.
+        Raises a `GraphError` for an op that is made of nothing."""
+        for level in ("op", "primitive"):
+            if self.coarser(level):
+                return level
+        raise GraphError(f"op {self.name!r} has neither a kernel, or cost, nor an expansion; expected one")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return find, (self.name,)
 

@@ -93,7 +93,7 @@ def _flops(node: Node, specs: list[Spec | None]) -> int:
     if node.op.cost is not None:
         return node.op.cost(*padded(node.op, specs), **node.attributes)
     alone, _, _ = standalone(node.op, specs, node.attributes)
-    return cost(alone.at("op")).flops
+    return cost(alone.at(node.op.inside)).flops
 
 
 def _bytes(spec: Spec) -> int:
