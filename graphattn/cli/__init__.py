@@ -43,6 +43,7 @@ class Commands(click.Group):
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:
         """Run a command line; always ends in SystemExit."""
         prepare_streams()
+        args = list(sys.argv[1:] if args is None else args) or ["--help"]
         try:
             code = super().main(args, prog_name or "graphattn", **{**extra, "standalone_mode": False})
             sys.stdout.flush()

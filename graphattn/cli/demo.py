@@ -35,10 +35,13 @@ def command(text: str, folder: str) -> None:
     specimen = toy_induction.toy_induction(text or toy_induction.TEXT)
     with progress("running the model") as say:
         trace = specimen.run(listeners=[counted(len(specimen.graph.at("op")), say)])
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise GraphError(f"{folder!r} is a file; expected a folder to write into")
+    target.mkdir(parents=True, exist_ok=True)
     out = console()
     for line in tour(specimen, trace):
         out.print(line)
-    target = Path(folder)
     written = _write(specimen, trace, target)
     out.print()
     out.print("Written, for a closer look", style="bold cyan")
@@ -60,9 +63,6 @@ def _write(specimen: Specimen, trace: Trace, folder: Path) -> dict[str, str]:
 
     from ..weights import toy_induction
 
-    if folder.exists() and not folder.is_dir():
-        raise GraphError(f"{str(folder)!r} is a file; expected a folder to write into")
-    folder.mkdir(parents=True, exist_ok=True)
     with progress("drawing"):
         render(specimen.graph, folder / "heads.svg", level="head")
         render(specimen.graph, folder / "model.svg", level="op")

@@ -8,11 +8,11 @@ import click
 
 from ..errors import GraphError
 from .output import progress, wrote
-from .source import LEVEL, read_specimen, specimen_options
+from .source import LEVEL, graph_options, read_graph
 
 
 @click.command(short_help="Draw a graph as a block diagram.")
-@specimen_options
+@graph_options
 @LEVEL
 @click.option("--theme", metavar="THEME", default="light", help="light or dark.  [light]")
 @click.option("-o", "--output", metavar="FILE", help="The picture: a name that ends in .svg, .png or .dot.")
@@ -20,7 +20,7 @@ def command(level: str | None, theme: str, output: str | None, **source: Any) ->
     """Draw SOURCE as a block diagram: clusters by scope, names and shapes on the edges."""
     if output is None:
         raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
-    graph = read_specimen(**source).graph
+    graph = read_graph(**source)
     from graphattn.dumps.picture import render
 
     with progress("drawing"):

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,9 @@ from ..errors import GraphError, suggest
 from ..op import LEVELS
 from ..specimen import Specimen
 from .output import message
+
+if TYPE_CHECKING:
+    from ..graph import Graph
 
 TOY = "toy"
 SAVED = re.compile(r"graphattn (graph|trace) ")
@@ -36,11 +40,20 @@ HELP = """
     """
 
 
+def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """SOURCE and the options that `read_graph` takes."""
+    command.__doc__ = (command.__doc__ or "") + HELP
+    return _with(GRAPH, command)
+
+
 def specimen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """SOURCE and the options that `read_specimen` takes."""
-    for option in reversed(OPTIONS):
+    return graph_options(_with(FEEDS, command))
+
+
+def _with(options: tuple[Any, ...], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
-    command.__doc__ = (command.__doc__ or "") + HELP
     return command
 
 
@@ -62,7 +75,7 @@ class Whole(click.ParamType):
         return number
 
 
-OPTIONS = (
+GRAPH = (
     click.argument("source", metavar="SOURCE"),
     click.option("--n", type=Whole(1), help="Tokens of a built-in graph.  [4]"),
     click.option("--d", type=Whole(1), help="Features of a built-in graph.  [8]"),
@@ -74,6 +87,8 @@ OPTIONS = (
         help="Whether X is projected to Q, K, V, or they are split from it as they are.",
     ),
     click.option("--text", help="What the trained model reads, letters from a to z."),
+)
+FEEDS = (
     click.option("--seed", type=int, help="Draw the feeds at random, the same for the same seed.  [0]"),
     click.option(
         "--feeds",
@@ -94,13 +109,21 @@ LEVEL = click.option(
 )
 
 
+def read_graph(source: str, text: str | None = None, **sizes: Any) -> Graph:
+    """The graph alone. Raises a `GraphError` for what cannot be read."""
+    return _found(source, _given(sizes), text, None).graph
+
+
+def _given(sizes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in sizes.items() if value is not None}
+
+
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
     text: str | None = None, **sizes: Any,
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels. Raises a `GraphError` for what cannot be read."""
-    sizes = {name: value for name, value in sizes.items() if value is not None}
-    found = _found(source, sizes, text, seed)
+    found = _found(source, _given(sizes), text, seed)
     feeds = dict(found.feeds)
     if not feeds and found.graph.inputs and (seed is not None or not feed_files):
         from ..builtin import random_feeds
@@ -193,24 +216,21 @@ def _of_python(path: Path) -> Specimen:
 
 def execute(path: Path) -> dict[str, Any]:
     """Run a Python file and return its names. What it prints goes to stderr."""
-    import runpy
-
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
+    code = path.read_bytes()
+    module = ModuleType(f"graphattn_source_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # where inspect finds the docstring of an op
+    sys.path.insert(0, str(path.resolve().parent))
     try:
         with redirect_stdout(sys.stderr):
-            return runpy.run_path(str(path), run_name="graphattn_source")
-    except (OSError, MemoryError, RecursionError) as error:
-        if isinstance(error, OSError) and error.filename == str(path):
-            raise
-        raise _told_of(error, path) from None
+            exec(compile(code, str(path), "exec"), vars(module))
     except SyntaxError as error:
         raise GraphError(f"{path} line {error.lineno}: {error.msg}; expected Python") from None
     except (Exception, SystemExit) as error:
         raise _told_of(error, path) from None
     finally:
-        if folder in sys.path:
-            sys.path.remove(folder)
+        sys.path.remove(str(path.resolve().parent))
+    return vars(module)
 
 
 def _told_of(error: BaseException, path: Path) -> GraphError:
@@ -225,7 +245,7 @@ def _told_of(error: BaseException, path: Path) -> GraphError:
     return GraphError(f"{where}: {kind}{error}")
 
 
-def _feeds_of(path: str, graph: Any) -> dict[str, Any]:
+def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
     """The tensors of a file, by input name; a lone matrix feeds the only input."""
     from ..weights.tensor_file import read_tensors
 
@@ -247,7 +267,7 @@ def _feeds_of(path: str, graph: Any) -> dict[str, Any]:
     return feeds
 
 
-def _label(entry: str, graph: Any) -> tuple[str, list[str]]:
+def _label(entry: str, graph: Graph) -> tuple[str, list[str]]:
     """(axis, names) of `the,cat,sat` or `feature=a,b`; names with commas in "quotes"."""
     import csv
 

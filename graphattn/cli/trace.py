@@ -19,7 +19,9 @@ from .source import LEVEL, Whole, read_specimen, specimen_options
 @click.option(
     "--pretty", "precision", flag_value="pretty", default="pretty", help="Four decimals.  [the default]"
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON, which reads back bit for bit.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="JSON, which reads back bit for bit; -o FILE.json implies it."
+)
 @click.option(
     "--tensor", "patterns", metavar="PATTERN", multiple=True,
     help="Only tensors whose names match, like '*.weights'. May be repeated.",
@@ -33,6 +35,7 @@ def command(
     allow_nonfinite: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
+    as_json = as_json or bool(output and output.lower().endswith(".json"))
     specimen = read_specimen(**source)
     total = len(specimen.graph.at(level or "op"))
     with progress("evaluating") as say:
