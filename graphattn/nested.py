@@ -98,7 +98,9 @@ def along(function: Callable[[Any], Any], inside: int) -> Callable[[Any], Any]:
 
 def full(shape: Sequence[int], value: Any) -> Any:
     """A tensor whose cells are all `value`."""
-    return build(shape, lambda *_: value)
+    if len(shape) < 2:
+        return [value] * shape[0] if shape else value
+    return [full(shape[1:], value) for _ in range(shape[0])]
 
 
 def build(shape: Sequence[int], cell: Callable[..., Any]) -> Any:

@@ -377,14 +377,13 @@ def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> list[str]
     operands = [None if place is None else values[place] for place in plan_step.operands]
     warnings = []
     if plan_step.runs:
-        sources = zip(plan_step.specs, plan_step.operands, strict=False)
-        clean = all(
-            place is None or spec is None or not _nonfinite(values[place], masks[place], spec)
-            for spec, place in sources
-        )
+        sources = list(zip(plan_step.specs, plan_step.operands, strict=False))
         for place, spec in zip(plan_step.places, node.outputs, strict=True):
-            found = _nonfinite(values[place], masks[place], spec) if clean else []
-            if found:
+            found = _nonfinite(values[place], masks[place], spec)
+            if found and not any(
+                place is not None and spec is not None and _nonfinite(values[place], masks[place], spec)
+                for spec, place in sources
+            ):
                 index, cell = found[0]
                 count = f"{len(found)} cells are" if len(found) > 1 else "1 cell is"
                 warnings.append(f"{count} not finite, though the operands are: {cell} at {list(index)}")
@@ -404,6 +403,7 @@ def _nonfinite(value: Any, mask: Any, spec: Spec) -> list[tuple[tuple[int, ...],
     return [
         ((*index, j) if spec.rank else (), cell)
         for index, row in nested.rows(value, spec.rank)
+        if not nested.plain(row)
         for j, cell in enumerate(row)
         if not _is_finite(cell) and not (mask is not None and nested.at(mask, (*index, j)[: spec.rank]))
     ]
