@@ -16,7 +16,7 @@ Texts are clean and short here (`wording.py`); `Box.texts` lists all that the bo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from graphattn.axes import Spec, describe
@@ -142,6 +142,7 @@ class _Drawing:
                 self.results_of.setdefault(ref, []).append(scope)
         self.ids: dict[str, str] = {}
         self.fold_ids: dict[int, str] = {}
+        self.leaving: dict[Ref, list[int]] = {}
         self.picture = Diagram(graph.name, wording.clean(graph.title))
         self.roles = _roles(graph, self.uses)
 
@@ -156,6 +157,7 @@ class _Drawing:
                 self._box(node)
         self._arrows()
         self._results()
+        self._label_once()
         self._rows()
         self._drop_empty_frames()
         return self.picture
@@ -203,7 +205,7 @@ class _Drawing:
                 name=scope.name,
                 title=tuple(wording.wrap(title, 60, 1)),
                 note=note,
-                tooltip=_joined(scope.name, scope.op.name if scope.op else "scope", title),
+                tooltip=_joined(scope.name, scope.op.name if scope.op else "scope", title, note),
                 parent=scope.parent if scope.parent in self.graph.scopes else None,
                 depth=depth,
                 role=role,
@@ -271,7 +273,7 @@ class _Drawing:
                     by_shape.setdefault(shape, []).append(wording.elide(symbol, 24))
         parts = [f"{' '.join(names)} {shape}" for shape, names in by_shape.items()]
         line = GAP.join(parts)
-        return [line] if len(line) <= 44 else [line for part in parts for line in wording.wrap(part, 44)]
+        return [line] if 0 < len(line) <= 44 else [line for part in parts for line in wording.wrap(part, 44)]
 
     def _cells(self, node: Node) -> Iterator[Cell]:
         """One cell per piece; neighbours that all go into one fold share a cell."""
@@ -360,24 +362,28 @@ class _Drawing:
         residual = self._is_residual(ref, node)
         if residual:
             label = f"residual {wording.shape_text(spec.shape)}"
-        elif self._crowded(ref) and not self._middle(ref, node.name):
-            label = ""
         else:
             label = _spaced(symbol, wording.shape_text(spec.shape))
         role = self.roles.outputs.get(ref) or self.roles.uses.get(use)
         told = f"{self.graph.tensor_name(ref)} → {node.name}", _spaced(symbol, describe(spec))
         kind = "residual" if residual else "plain"
+        if not residual:
+            self.leaving.setdefault(ref, []).append(len(self.picture.arrows))
         self.picture.arrows.append(Arrow(tail, self.ids[node.name], port, label, _joined(*told), kind, role))
 
-    def _crowded(self, ref: Ref) -> bool:
-        """Whether so many arrows leave an output that one label is enough."""
-        return len([use for use in self.uses[ref.node] if use.port == ref.port]) > 2
+    def _label_once(self) -> None:
+        """Of more than two arrows from one output, let one in the middle keep its label."""
+        for places in self.leaving.values():
+            arrows = [self.picture.arrows[place] for place in places]
+            near = [a for a in arrows if self._frame_of(a.head) == self._frame_of(arrows[0].head)]
+            if len(arrows) > 2:
+                kept = near[(len(near) - 1) // 2]
+                for place, arrow in zip(places, arrows, strict=True):
+                    if arrow is not kept and arrow.kind == "plain":
+                        self.picture.arrows[place] = replace(arrow, label="")
 
-    def _middle(self, ref: Ref, name: str) -> bool:
-        users = [use.by for use in self.uses[ref.node] if use.port == ref.port and use.slot >= 0]
-        users = [by for by in users if by in self.ids]
-        near = [by for by in users if self.graph.nodes[by].scope == self.graph.nodes[users[0]].scope]
-        return bool(near) and near[(len(near) - 1) // 2] == name
+    def _frame_of(self, ident: str) -> str | None:
+        return self.picture.boxes[ident].frame
 
     def _bundle(self, tail: str, port: str, head: str, refs: list[Ref], role: str | None) -> None:
         told = [self.symbol(ref) for ref in dict.fromkeys((refs[0], refs[-1]))]
@@ -421,6 +427,7 @@ class _Drawing:
             symbol = self.symbol(ref, None, outside=True)
             label = _spaced("" if symbol == name else symbol, wording.shape_text(spec.shape))
             role = self.roles.outputs.get(ref)
+            self.leaving.setdefault(ref, []).append(len(self.picture.arrows))
             self.picture.arrows.append(
                 Arrow(tail, ident, port, label, _joined(f"{tensor.name} → {name}", describe(spec)), role=role)
             )
@@ -452,15 +459,15 @@ class _Drawing:
         """
         node = self.graph.nodes[ref.node]
         around = set(ancestors(self.graph, reader.scope)) if reader is not None else set()
-        results = [scope for scope in self.results_of.get(ref, ()) if scope.op is not None]  # outer ones first
-        for scope in results:
+        results = [(s, s.op) for s in self.results_of.get(ref, ()) if s.op is not None]  # outer ones first
+        for scope, op in results:
             port = scope.ports[scope.outputs.index(ref)]
-            if port in scope.op.symbols:
-                return self._formatted(scope.op.symbols[port], scope, None, depth)
+            if port in op.symbols:
+                return self._formatted(op.symbols[port], scope, None, depth)
         if reader is not None or outside:
-            for scope in results:
+            for scope, op in results:
                 if scope.name not in around and len(scope.outputs) == 1:
-                    return self._formatted(scope.op.symbol, scope, None, depth)
+                    return self._formatted(op.symbol, scope, None, depth)
         port = node.ports[ref.port]
         if port in node.op.symbols:
             return self._formatted(node.op.symbols[port], node, None, depth)
@@ -492,15 +499,13 @@ class _Drawing:
         inputs = [b.id for b in self.picture.boxes.values() if b.kind == "end" and b.family != "output"]
         if len(inputs) <= INPUTS_IN_A_ROW:
             self._row(inputs, depth, may_differ=True)
-        for scope in self._with_roles():
-            level = [ref.node for ref in scope.operands if ref is not None][: len(scope.op.roles)]
+        for level in self._operands_with_roles():
             while len(set(level)) > 1:
                 self._row([self.ids[name] for name in level if name in self.ids], depth)
-                if not all(
-                    self.graph.nodes[name].op.moves and self.graph.nodes[name].operands for name in level
-                ):
+                nodes = [self.graph.nodes[name] for name in level]
+                if not all(node.op.moves and node.operands for node in nodes):
                     break
-                level = [r.node for name in level for r in self.graph.nodes[name].operands[:1] if r is not None]
+                level = [ref.node for node in nodes for ref in node.operands[:1] if ref is not None]
         siblings: dict[tuple[str | None, str], list[str]] = {}
         first: dict[str, str] = {}
         for box in self.picture.boxes.values():
@@ -513,10 +518,16 @@ class _Drawing:
         for row in siblings.values():
             self._row(row, depth)
 
-    def _with_roles(self) -> Iterator[Scope | Node]:
+    def _operands_with_roles(self) -> Iterator[list[str]]:
+        """For each composite, the nodes that compute its operands with roles, in their order."""
         for what in (*self.graph.scopes.values(), *self.graph.nodes.values()):
             if what.op is not None and what.op.roles:
-                yield what
+                op = what.op
+                yield [
+                    ref.node
+                    for slot, ref in enumerate(what.operands)
+                    if ref is not None and op.operand_name(slot) in op.roles
+                ]
 
     def _depths(self) -> dict[str, int]:
         """For each box the length of the longest way to it."""

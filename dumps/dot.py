@@ -52,12 +52,19 @@ def dot(graph: Graph, theme: str = "light", legend: bool = True, siblings: int |
 
 
 def drawing(
-    picture: Diagram, theme_name: str = "light", legend: bool = True, right: frozenset[str] = frozenset()
+    picture: Diagram,
+    theme_name: str = "light",
+    legend: bool = True,
+    right: frozenset[str] = frozenset(),
+    bare: frozenset[str] = frozenset(),
 ) -> Drawing:
-    """The DOT text of a picture, in a theme; the frames in `right` have their labels on the right."""
+    """The DOT text of a picture, in a theme.
+
+    The frames (ids) in `right` have their labels on the right; those in `bare` a title and no note.
+    """
     colours = theme(theme_name)
     mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
-    writer = _Writer(picture, colours, f"g{mark:08x}", right)
+    writer = _Writer(picture, colours, f"g{mark:08x}", right, bare)
     source = writer.write(legend)
     return Drawing(
         source,
@@ -68,8 +75,11 @@ def drawing(
 
 
 class _Writer:
-    def __init__(self, picture: Diagram, colours: Theme, mark: str, right: frozenset[str]) -> None:
+    def __init__(
+        self, picture: Diagram, colours: Theme, mark: str, right: frozenset[str], bare: frozenset[str]
+    ) -> None:
         self.right = right
+        self.bare = bare
         self.picture = picture
         self.colours = colours
         self.mark = mark
@@ -154,12 +164,12 @@ class _Writer:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
         label = _lines(frame.title, 12, colour, bold=True)
-        if frame.note:
+        if frame.note and frame.id not in self.bare:
             label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
-            "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b", labeljust="r" if frame.id in self.right else "l",
-            style="rounded,filled", color=paint.line, fillcolor=paint.fill, penwidth="1.1",
-            margin="10", tooltip=_plain(frame.tooltip),
+            "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b",
+            labeljust="r" if frame.id in self.right else "l", style="rounded,filled", margin="10",
+            color=paint.line, fillcolor=paint.fill, penwidth="1.1", tooltip=_plain(frame.tooltip),
         )  # fmt: skip
 
     def _box(self, digraph: graphviz.Digraph, box: Box) -> None:
@@ -330,9 +340,10 @@ def _lines(texts: Iterable[str], size: int, colour: str, bold: bool = False) -> 
 
 
 def _escaped(text: str) -> str:
-    return html.escape(text, quote=True)
+    """Text for a label, in which neither markup nor backslashes (`\\N`, the node's name) mean anything."""
+    return html.escape(text, quote=True).replace("\\", "\\\\")
 
 
 def _plain(text: str) -> str:
-    """A tooltip, in which neither entities nor backslashes mean anything."""
-    return graphviz.escape(html.escape(wording.elide(text, 400), quote=True))
+    """Text for a tooltip, whose backslashes Graphviz reads twice."""
+    return html.escape(wording.elide(text, 400), quote=True).replace("\\", "\\" * 4)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import sys
 import time
 import warnings
 import xml.etree.ElementTree as ElementTree
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from graphattn.dumps.alike import alike, everything, outer_scopes
+from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
 from graphattn.dumps.layout import TooHard, laid_out
@@ -100,13 +101,17 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
     _check(graph, level, theme, timeout)
     reason = ""
     failure: TooHard | None = None
-    before = None
-    for words, picture in _attempts(graph, level):
-        if before is not None and len(picture.boxes) >= before:
+    fewest = sys.maxsize
+    for words, shown, folds in _attempts(graph, level):
+        count = _count(shown, folds)
+        if count <= LIMIT:
+            picture = diagram(shown, folds)
+            count = len(picture.boxes)
+        if count >= fewest:
             continue
-        before = len(picture.boxes)
-        if before > LIMIT:
-            reason = reason or f"it has {before:,} nodes, more than {LIMIT:,}"
+        fewest = count
+        if count > LIMIT:
+            reason = reason or f"it has {count:,} nodes, more than {LIMIT:,}"
             continue
         drawn = drawing(picture, theme)
         started = time.monotonic()
@@ -114,7 +119,7 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
             raw = laid_out(drawn.source, "svg", timeout).decode("utf-8")
         except TooHard as error:
             after = time.monotonic() - started
-            reason, failure = reason or f"{error} ({before:,} nodes, {after:.0f} s)", error
+            reason, failure = reason or f"{error} ({count:,} nodes, {after:.0f} s)", error
             continue
         if reason:
             warnings.warn(f"graph {graph.name!r} is drawn {words}, because {reason}", Folded, stacklevel=4)
@@ -127,32 +132,39 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
     raise failure or GraphError(f"the picture of graph {graph.name!r} was not drawn: {reason}")
 
 
-def _attempts(graph: Graph, level: str) -> Iterator[tuple[str, Diagram]]:
-    """Ever coarser pictures of a graph, and the words for each."""
-    zoomed = graph.at(level)
-    yield "in full", diagram(zoomed, alike(zoomed, SIBLINGS))
+def _attempts(graph: Graph, level: str) -> Iterator[tuple[str, Graph, list[Fold]]]:
+    """Ever coarser ways to show a graph: the words for each, the graph and what is folded in it."""
+    shown = graph.at(level)
+    yield "in full", shown, alike(shown, SIBLINGS)
     for coarser in reversed(LEVELS[: LEVELS.index(level)]):
-        zoomed = graph.at(coarser)
-        yield f"at level {coarser!r}", diagram(zoomed, alike(zoomed, SIBLINGS))
-    yield "with each outermost scope as one box", diagram(zoomed, outer_scopes(zoomed))
-    yield "as one box for all that it computes", diagram(zoomed, everything(zoomed))
+        if graph.at(coarser) != shown:
+            shown = graph.at(coarser)
+            yield f"at level {coarser!r}", shown, alike(shown, SIBLINGS)
+    yield "with each outermost scope as one box", shown, outer_scopes(shown)
+    yield "as one box for all that it computes", shown, everything(shown)
+
+
+def _count(graph: Graph, folds: list[Fold]) -> int:
+    """The least number of boxes that a picture would have."""
+    folded = fold_of(folds)
+    return len(folds) + sum(node.op.drawn is None and node.name not in folded for node in graph.nodes.values())
 
 
 def _labels_aside(
     picture: Diagram, theme: str, timeout: float, struck: frozenset[str], drawn: Drawing, raw: str
 ) -> tuple[Drawing, str]:
-    """The picture with the struck labels of frames on the right, where that is better."""
-    again = drawing(picture, theme, right=struck)
+    """The picture with the labels that arrows run through moved to the right, or without their
+    notes where that does not help either."""
     try:
+        again = drawing(picture, theme, right=struck)
         other = laid_out(again.source, "svg", timeout).decode("utf-8")
+        stay = _struck(other) & struck
+        if stay:
+            again = drawing(picture, theme, right=struck - stay, bare=stay)
+            other = laid_out(again.source, "svg", timeout).decode("utf-8")
     except TooHard:
         return drawn, raw
-    still = _struck(other)
-    if still & struck:  # move only those that it helps
-        again = drawing(picture, theme, right=struck - still)
-        other = laid_out(again.source, "svg", timeout).decode("utf-8")
-        still = _struck(other)
-    return (again, other) if len(still) < len(struck) else (drawn, raw)
+    return (again, other) if len(_struck(other)) < len(struck) else (drawn, raw)
 
 
 def _struck(raw: str) -> frozenset[str]:

@@ -1,0 +1,487 @@
+"""Pictures of graphs: what they show, that they show all of it, and what happens where they cannot."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from graphattn import Graph, GraphError
+from graphattn.dumps import layout, picture
+from graphattn.dumps.alike import alike
+from graphattn.dumps.diagram import diagram
+from graphattn.dumps.dot import dot
+from graphattn.dumps.layout import TooHard, laid_out
+from graphattn.dumps.picture import Folded, render, svg
+from graphattn.dumps.theme import THEMES, contrast, theme
+from graphattn.op import LEVELS
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+HOSTILE = [
+    '<b>&"',
+    "a:b",
+    "{|}",
+    "back\\slash \\N \\G",
+    "new\nline\ttab",
+    "line\u2028separator",
+    "注意力 注目",
+    "🧠 emoji 👩\u200d🔬",
+    "",
+    "   ",
+    "</TABLE>",
+    "<lambda>",
+    "&amp; &lt; &#65;",
+    "\x00\x07\x1b[31m",
+    "\ud800 half",
+    "\ufffe\uffff",
+    "ends in \\",
+    "]]> -- <!-- -->",
+    "word " * 60,
+    "x" * 300,
+    "\u202eright to left",
+]
+
+
+def block(heads: int = 2, n: int = 4, d: int = 8) -> Graph:
+    """A causal pre-LN block with projections."""
+    g = Graph("block", title="pre-LN self-attention")
+    x = g.input("X", (n, d), ("token", "feature"))
+    weights = {w: g.parameter(w, (d, d), ("feature", "feature")) for w in ("w_q", "w_k", "w_v", "w_o")}
+    g.output(y=g.block(x, heads=heads, causal=True, name="block", **weights))
+    return g
+
+
+def attention() -> Graph:
+    g = Graph("attention")
+    q, k, v = (g.input(name, shape=(4, 8), axes=("token", "feature")) for name in "QKV")
+    scores = g.matmul(q, k.T, name="scores")
+    weights = g.softmax(g.mask(g.scale(scores, sqrt=8), g.causal_mask(4)), name="weights")
+    g.output(out=weights @ v, weights=weights)
+    return g
+
+
+def boxes(graph: Graph, siblings: int | None = None):
+    """The boxes of a picture by title."""
+    folds = [] if siblings is None else alike(graph, siblings)
+    return {" ".join(box.title): box for box in diagram(graph, folds).boxes.values()}
+
+
+def arrows(graph: Graph, siblings: int | None = None):
+    """(tail's title, head's title, label, kind, role) of each arrow."""
+    folds = [] if siblings is None else alike(graph, siblings)
+    drawn = diagram(graph, folds)
+    title = {box.id: " ".join(box.title) for box in drawn.boxes.values()}
+    return [(title[a.tail], title[a.head], a.label, a.kind, a.role) for a in drawn.arrows]
+
+
+def across(graph: Graph, *titles: str) -> list[float]:
+    """The x-positions of boxes, as Graphviz lays them out."""
+    plain = laid_out(dot(graph), "plain").decode("utf-8")
+    at = {match[1]: float(match[2]) for match in re.finditer(r"^node (\S+) (\S+) ", plain, re.MULTILINE)}
+    return [at[boxes(graph)[title].id] for title in titles]
+
+
+def texts(text: str) -> dict[str, str]:
+    """The text of each node in an SVG."""
+    root = ElementTree.fromstring(text)
+    return {
+        group.get("id", "").rpartition("-")[2]: " ".join(
+            "".join(t.itertext()) for t in group.iter(f"{SVG}text")
+        )
+        for group in root.iter(f"{SVG}g")
+        if group.get("class", "").startswith("node")
+    }
+
+
+@pytest.fixture(scope="module")
+def drawn_block() -> str:
+    return svg(block())
+
+
+# ------------------------------------------------------------ what is shown
+
+
+def test_a_small_graph_as_dot(golden):
+    g = Graph("small", title="one head")
+    x = g.input("x", (2, 3), ("token", "feature"))
+    with g.scope("head", title="Head 0"):
+        scores = g.matmul(x, x.T, name="scores")
+        weights = g.softmax(g.mask(scores, g.causal_mask(2)), name="weights")
+    g.output(y=g.add(x, weights @ x, name="sum"))
+    golden("small.dot", dot(g))
+
+
+def test_every_text_of_every_node_is_in_the_svg(drawn_block):
+    shown = texts(drawn_block)
+    for box in diagram(block().at("op")).boxes.values():
+        for text in box.texts:
+            assert "".join(text.split()) in "".join(shown[box.id].split())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", THEMES)
+def test_each_level_and_theme_is_well_formed(level, name):
+    text = svg(attention() if level == "primitive" else block(), level=level, theme=name)
+    root = ElementTree.fromstring(text)
+    assert root.tag == f"{SVG}svg"
+    assert theme(name).page.lower() in text
+
+
+def test_the_svg_is_safe_to_put_into_a_page(drawn_block):
+    assert drawn_block.startswith("<svg ") and drawn_block.endswith("</svg>")
+    assert "<script" not in drawn_block and "<image" not in drawn_block and "href" not in drawn_block
+    ids = re.findall(r' id="([^"]*)"', drawn_block)
+    assert len(ids) == len(set(ids))
+    assert not set(ids) & set(re.findall(r' id="([^"]*)"', svg(block(), theme="dark")))
+    assert "<title>n1</title>" not in drawn_block
+    assert "block.attention.head0.weights · softmax · token 4 × token 4" in drawn_block
+    assert "TABLE" not in drawn_block
+
+
+def test_weights_and_transposes_are_drawn_inside_what_uses_them():
+    found = boxes(block().at("op"))
+    assert found["Q"].inside == ("w_q 8×8",)
+    assert "w_q" not in found and "transpose" not in found
+    assert boxes(attention())["scores"].inside == ("Kᵀ 8×4",)
+    assert found["Q₀ K₀ᵀ"].inside == ()  # the title says it
+
+
+def test_a_weight_that_two_nodes_use_is_a_node():
+    g = Graph("tied")
+    w = g.parameter("w", (3, 3))
+    g.output(y=g.linear(g.linear(g.input("x", (2, 3)), w, name="a"), w, name="b"))
+    assert boxes(g)["w"].kind == "source"
+    assert [a[:2] for a in arrows(g)] == [("x", "a"), ("w", "a"), ("a", "b"), ("w", "b"), ("b", "y")]
+
+
+def test_one_copy_of_a_constant_beside_each_node_that_uses_it():
+    g = Graph("twice")
+    x, c = g.input("x", (2,)), g.constant(3.0, name="three")
+    g.output(y=g.multiply(g.add(x, c), c), c=c)
+    copies = [box for box in diagram(g).boxes.values() if box.kind == "constant"]
+    assert [box.title for box in copies] == [("three",)] * 3
+    assert [a[3] for a in arrows(g)].count("beside") == 3
+
+
+def test_roles_colour_what_computes_the_operands():
+    found = boxes(block().at("op"))
+    assert [found[title].role for title in ("Q", "K", "V", "softmax")] == ["Q", "K", "V", "weights"]
+    assert found["LayerNorm"].role is None and found["output projection"].role is None
+    roles = {label: role for _, _, label, _, role in arrows(block().at("op"))}
+    assert (roles["Q 4×8"], roles["K₀ 4×4"], roles["V₁ 4×4"], roles["A₀ 4×4"]) == ("Q", "K", "V", "weights")
+    assert roles["scores 4×4"] is None
+
+
+def test_labels_name_tensors_and_shapes():
+    labels = [label for *_, label, _, _ in arrows(block().at("op"))]
+    for label in ("X 4×8", "norm 4×8", "Q₀ 4×4", "scores 4×4", "A₁ 4×4", "Z₀ 4×4", "attention 4×8"):
+        assert label in labels
+    assert labels.count("norm 4×8") == 1  # a fan-out of three is labelled once
+    assert boxes(block().at("op"))["A₀ V₀"].note == ("n×dₖ = 4×4",)
+
+
+def test_the_primitive_level_keeps_the_names_of_the_composites():
+    labels = [label for *_, label, _, _ in arrows(block().at("primitive"))]
+    for label in ("norm 4×8", "Q 4×8", "Q₀ 4×4", "scaled 4×4", "A₀ 4×4", "attention 4×8"):
+        assert label in labels
+
+
+def test_the_residual_is_the_arrow_around_what_was_computed():
+    found = [
+        (tail, head, label) for tail, head, label, kind, _ in arrows(block().at("op")) if kind == "residual"
+    ]
+    assert found == [("X", "residual add", "residual 4×8")]
+
+
+def test_a_sum_of_unrelated_tensors_has_no_residual():
+    g = Graph("sum")
+    x, y = g.input("x", (2,)), g.input("y", (2,))
+    g.output(z=g.add(g.exp(x), y), w=g.add(x, x))
+    assert not [a for a in arrows(g) if a[3] == "residual"]
+
+
+def test_parallel_arrows_survive():
+    g = Graph("square")
+    x = g.input("x", (2, 2))
+    g.output(y=g.multiply(x, x), z=g.matmul(x, x))
+    text = svg(g)
+    ends = [a[:2] for a in arrows(g)]
+    assert ends.count(("x", "multiply")) == 2 and ends.count(("x", "matmul")) == 2
+    assert text.count('class="edge"') == len(ends) == 6
+
+
+def test_siblings_stand_in_order():
+    for level in ("head", "op"):
+        q, k, v = across(block().at(level), "Q", "K", "V")
+        assert q < k < v
+    assert across(attention(), "Q", "K", "V") == sorted(across(attention(), "Q", "K", "V"))
+    four = block(4).at("op")
+    heads = across(four, *(f"Q{i} K{i}ᵀ" for i in "₀₁₂₃"))
+    assert heads == sorted(heads)
+
+
+# ------------------------------------------------------------ folding
+
+
+@pytest.mark.parametrize("level", ["head", "op"])
+def test_more_than_four_heads_are_the_first_and_one_box(level):
+    found = boxes(block(8).at(level), siblings=4)
+    assert found["Heads 1–7"].note == ("same structure as head 0",)
+    assert ("Heads 1–7", "concat heads", "Z₁…Z₇ 4×1 each", "bundle", None) in arrows(block(8).at(level), 4)
+    labels = [cell.label for cell in next(b for b in found.values() if b.kind == "bar").cells]
+    assert labels == ["V₀", "V₁…V₇"]
+    assert "Heads 1–3" not in boxes(block(4).at(level), siblings=4)
+    assert "Heads 1–7" in svg(block(8), level=level)
+
+
+def test_a_head_that_differs_is_not_folded():
+    g = Graph("odd")
+    x = g.input("x", (3, 4))
+    for i in range(6):
+        out, _ = g.attention(x, x, x, causal=i == 3, name=f"head{i}", title=f"Head {i}")
+        g.output(**{f"y{i}": out})
+    found = boxes(g.at("op"), siblings=4)
+    assert "4 more like Head 0" in found
+    assert [box.kind for box in diagram(g.at("op"), alike(g.at("op"), 5)).boxes.values()].count("fold") == 0
+
+
+def test_layers_in_a_row_are_folded_where_no_cycle_comes_of_it():
+    g = Graph("stack")
+    x = g.input("x", (2, 4))
+    for i in range(6):
+        x = g.block(x, heads=1, name=f"layer{i}")
+    g.output(y=x)
+    assert "layers 1–5" in boxes(g.at("op"), siblings=4)
+    h = Graph("between")
+    x = h.input("x", (2, 4))
+    for i in range(6):
+        x = h.exp(h.block(x, heads=1, name=f"layer{i}"))
+    h.output(y=x)
+    assert not [fold for fold in alike(h.at("op"), 4) if "layer" in fold.title]
+
+
+def test_too_many_nodes_are_folded_with_a_message():
+    g = Graph("long")
+    x = g.input("x", (2,))
+    for _ in range(2100):
+        x = g.add(x, 1.0)
+    g.output(y=x)
+    with pytest.warns(
+        Folded, match="as one box for all that it computes, because it has 2,101 nodes, more than 2,000"
+    ):
+        text = svg(g)
+    assert "4,200 operations" in text
+
+
+def test_a_large_graph_is_drawn_at_a_coarser_level(monkeypatch):
+    monkeypatch.setattr(picture, "LIMIT", 20)
+    with pytest.warns(Folded, match="'block' is drawn at level 'head', because it has 21 nodes, more than 20"):
+        text = svg(block())
+    shown = " ".join(texts(text).values())
+    assert "Head 1" in shown and "softmax" not in shown
+
+
+def test_a_layout_that_takes_too_long_is_folded(monkeypatch):
+    def slow(source, form="svg", timeout=30, dpi=0):
+        if source.count("[label=<<") > 12:
+            raise TooHard(f"Graphviz did not lay out the picture within {timeout:g} seconds")
+        return laid_out(source, form, 30, dpi)
+
+    monkeypatch.setattr(picture, "laid_out", slow)
+    with pytest.warns(
+        Folded, match="at level 'block', because Graphviz did not lay out the picture within 5 s"
+    ):
+        text = svg(block(), timeout=5)
+    assert any("pre-LN block" in shown for shown in texts(text).values())
+
+
+def test_where_nothing_helps_the_error_says_why():
+    with pytest.raises(GraphError, match=r"did not lay out the picture within 0\.001 seconds"):
+        svg(block(), timeout=0.001)
+
+
+# ------------------------------------------------------------ hostile text, odd graphs
+
+
+def test_hostile_titles():
+    g = Graph("hostile")
+    x = g.input("x", (2, 3), ("token", "feature"))
+    for number, title in enumerate(HOSTILE):
+        with g.scope(f"part{number}", title=title):
+            y = g.softmax(x, title=title)
+            pieces = g.split(y, 3, title=title)
+            w = g.parameter("w", (3, 3), axes=(title or None, None), title=title)
+            g.linear(y, w, title=title)
+            z = g.add(pieces[0], g.constant(1.0, title=title), title=title)
+        g.output(**{f"y{number}": z})
+    text = svg(g)  # checks that each node's text is there
+    root = ElementTree.fromstring(text)
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\u2028]", text)
+    tooltips = [a.get("{http://www.w3.org/1999/xlink}title", "") for a in root.iter(f"{SVG}a")]
+    for title in (title for title in HOSTILE if "\\" in title):
+        assert any(title in (t.text or "") for t in root.iter(f"{SVG}text"))
+        assert any(title in tooltip for tooltip in tooltips)
+
+
+@pytest.mark.parametrize("title", [*HOSTILE[:12:2], "back\\slash \\N \\G"])
+def test_hostile_titles_of_a_graph(title):
+    g = Graph("hostile", title=title)
+    g.output(y=g.exp(g.input("x", (1,))))
+    ElementTree.fromstring(svg(g))
+
+
+def test_markup_is_shown_as_it_is():
+    g = Graph("markup")
+    g.output(y=g.exp(g.input("x", (2,)), name="e", title='<b>&amp; "q"'))
+    shown = texts(svg(g)).values()
+    assert any('<b>&amp; "q"' in text for text in shown)
+    assert '&lt;b&gt;&amp;amp; "q"' in svg(g)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda g: g.output(y=g.add(g.constant(1.0), g.constant(2.0))),
+        lambda g: g.output(y=g.constant(1.0)),
+        lambda g: g.input("x", ()),
+        lambda g: g.parameter("w", (2,)),
+        lambda g: g.output(x=g.input("x", (2, 0, 3))),
+        lambda g: g.output(t=g.transpose(g.input("x", (2, 3, 4)))),
+        lambda g: g.output(a=g.parameter("w", (2,))),
+        lambda g: g.output(**{f"p{i}": part for i, part in enumerate(g.split(g.input("x", (40,)), 40))}),
+        lambda g: g.constant(3.0),
+        lambda g: None,
+    ],
+)
+def test_odd_graphs(build):
+    g = Graph("odd")
+    build(g)
+    ElementTree.fromstring(svg(g))
+
+
+def test_a_drawn_node_without_its_text_is_an_error(monkeypatch):
+    def blank(source, form="svg", timeout=30, dpi=0):
+        return laid_out(source, form, timeout, dpi).replace(b"softmax</text>", b"</text>")
+
+    monkeypatch.setattr(picture, "laid_out", blank)
+    with pytest.raises(GraphError, match=r"incomplete: node 'block.attention.head0.weights' lacks 'softmax'"):
+        svg(block())
+
+
+# ------------------------------------------------------------ files
+
+
+def test_render_writes_what_the_suffix_says(tmp_path):
+    g = attention()
+    assert g.render(tmp_path / "a.svg") == tmp_path / "a.svg"
+    assert (
+        (tmp_path / "a.svg")
+        .read_text(encoding="utf-8")
+        .startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg ')
+    )
+    render(g, str(tmp_path / "a.PNG"))
+    assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG\r\n")
+    render(g, tmp_path / "a.dot", theme="dark")
+    assert (tmp_path / "a.dot").read_text(encoding="utf-8") == dot(g, "dark")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.PNG", "a.dot", "a.svg"]
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "words"),
+    [
+        ("a.pdf", {}, "expected a name that ends in .svg, .png, .dot"),
+        ("a", {}, "expected a name that ends in .svg, .png, .dot"),
+        (None, {}, "path is a NoneType; expected a file name"),
+        ("no/such/a.svg", {}, "was not written"),
+        ("a.svg", {"level": "ops"}, "unknown level 'ops'"),
+        ("a.svg", {"theme": "drak"}, "unknown theme 'drak'; expected light or dark; did you mean 'dark'?"),
+        ("a.svg", {"timeout": 0}, "timeout is 0; expected a number of seconds above 0"),
+    ],
+)
+def test_bad_calls_are_refused(tmp_path, monkeypatch, path, options, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GraphError, match=re.escape(words)):
+        render(attention(), path, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_graph_is_refused():
+    with pytest.raises(GraphError, match="a picture shows a graph, got a str"):
+        svg("digraph {}")  # type: ignore[arg-type]
+
+
+def test_a_huge_png_is_drawn_smaller_and_says_so():
+    with pytest.warns(UserWarning, match="115 dots per inch instead of 144"):
+        assert picture._dpi('<svg width="100pt" height="20000pt"') == 115
+
+
+# ------------------------------------------------------------ the child process
+
+
+def test_a_child_that_crashes(tmp_path, monkeypatch):
+    child = tmp_path / "child.py"
+    child.write_text("import os; os.abort()", encoding="utf-8")
+    monkeypatch.setattr(layout, "CHILD", child)
+    with pytest.raises(TooHard, match="Graphviz crashed while it laid out the picture"):
+        laid_out("digraph {}")
+
+
+def test_a_child_that_never_ends(tmp_path, monkeypatch):
+    child = tmp_path / "child.py"
+    child.write_text("import time; time.sleep(60)", encoding="utf-8")
+    monkeypatch.setattr(layout, "CHILD", child)
+    with pytest.raises(TooHard, match=r"did not lay out the picture within 0.2 seconds"):
+        laid_out("digraph {}", timeout=0.2)
+
+
+def test_without_pygraphviz(monkeypatch):
+    monkeypatch.setattr(layout, "find_spec", lambda name: None)
+    with pytest.raises(GraphError, match="pygraphviz is not installed; expected `pip install pygraphviz`"):
+        svg(attention())
+
+
+def test_text_that_is_no_dot():
+    with pytest.raises(GraphError, match="Graphviz did not accept the DOT text"):
+        laid_out("digraph {")
+
+
+def test_fontconfig_is_quiet_and_other_messages_are_not(tmp_path, monkeypatch):
+    child = tmp_path / "child.py"
+    child.write_text(
+        "import sys; print('Fontconfig warning: x', file=sys.stderr); print('ok')\n"
+        "if 'png' in sys.argv: print('Warning: y', file=sys.stderr)",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(layout, "CHILD", child)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert laid_out("digraph {}").strip() == b"ok"
+    with pytest.warns(UserWarning, match="Graphviz: Warning: y"):
+        laid_out("digraph {}", "png")
+
+
+# ------------------------------------------------------------ themes
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_all_text_has_contrast(name):
+    low = [(where, a, b) for where, a, b in theme(name).pairs() if contrast(a, b) < 4.5]
+    assert not low
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_surfaces_have_colours_of_their_own(name):
+    colours = theme(name)
+    surfaces = [colours.page, colours.end.fill, colours.other.fill, *(f.fill for f in colours.frames)]
+    surfaces += [paint.fill for paint in colours.families.values()]
+    assert len(surfaces) == len(set(surfaces))
+
+
+def test_every_family_of_an_op_is_known():
+    from graphattn.op import OPS
+
+    families = {op.family for op in OPS.values()} - {"source"}
+    assert families <= set(theme("light").families) == set(theme("dark").families)
