@@ -22,7 +22,7 @@ from typing import Any
 from graphattn.axes import Spec, describe
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import printable, shortened
-from graphattn.dumps.rows import operand_names, shown_attributes
+from graphattn.dumps.rows import operand_names, scopes_in_order, shown_attributes
 from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref
 from graphattn.nested import RANK_LIMIT
@@ -61,7 +61,7 @@ def graph_data(graph: Graph) -> dict[str, Any]:
                     "attributes": _attributes(scope.op, scope.attributes) if scope.op else {},
                     "outputs": list(operand_names(graph, scope.outputs)),
                 }
-                for scope in graph.scopes.values()
+                for scope in scopes_in_order(graph)
             ],
             "aliases": {name: graph.tensor_name(ref) for name, ref in graph.aliases.items()},
             "outputs": {name: tensor.name for name, tensor in graph.outputs.items()},

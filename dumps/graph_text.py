@@ -28,7 +28,7 @@ from typing import Any
 
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import Line, quote, shortened
-from graphattn.dumps.rows import call, shape_text
+from graphattn.dumps.rows import call, scope_paths, scopes_in_order, shape_text
 from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref, Scope
 from graphattn.op import find
@@ -52,7 +52,7 @@ class _Writer:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.path: tuple[str, ...] = ()
-        self.paths = _paths(graph)
+        self.paths = scope_paths(graph)
         self.opened: set[str] = set()
         self.last: dict[str, int] = {}
         """The position of the last node in each scope."""
@@ -88,9 +88,9 @@ class _Writer:
         for position, node in enumerate(nodes):
             yield from self._move(self.paths[node.scope], position)
             yield self._node(node)
-        for scope in self.graph.scopes:
-            if scope not in self.last:
-                yield from self._move(self.paths[scope], len(nodes))
+        for scope in scopes_in_order(self.graph):
+            if scope.name not in self.last:
+                yield from self._move(self.paths[scope.name], len(nodes))
         yield from self._move((), len(nodes))
 
     def _move(self, path: tuple[str, ...], position: int) -> Iterator[str]:
@@ -143,21 +143,6 @@ class _Writer:
                 if not any(f"{inner}.{word}" in self.tensors for inner in self.path[depth:]):
                     return word
         return f".{name}"
-
-
-def _paths(graph: Graph) -> dict[str | None, tuple[str, ...]]:
-    """For each scope, the scopes from the outermost down to itself."""
-    paths: dict[str | None, tuple[str, ...]] = {None: ()}
-    for name in graph.scopes:
-        todo: list[str] = []
-        current: str | None = name
-        while current not in paths:
-            assert current is not None
-            todo.append(current)
-            current = graph.scopes[current].parent
-        for scope in reversed(todo):
-            paths[scope] = (*paths[graph.scopes[scope].parent], scope)
-    return paths
 
 
 # ---------------------------------------------------------------- reading

@@ -23,7 +23,7 @@ from typing import Any
 from graphattn import nested
 from graphattn.axes import Spec, describe
 from graphattn.dumps.literals import literal, quote
-from graphattn.graph import Graph, Node, Ref
+from graphattn.graph import Graph, Node, Ref, Scope
 from graphattn.interpreter import padded
 from graphattn.op import Op
 from graphattn.trace import Trace
@@ -138,6 +138,31 @@ def shape_text(outputs: Sequence[Spec]) -> str:
     if len(outputs) == 1:
         return told.pop()
     return f"{len(outputs)} outputs" + (f", each {told.pop()}" if len(told) == 1 else "")
+
+
+def scope_paths(graph: Graph) -> dict[str | None, tuple[str, ...]]:
+    """For each scope, the scopes from the outermost down to itself; () for None, the top."""
+    paths: dict[str | None, tuple[str, ...]] = {None: ()}
+    for name in graph.scopes:
+        todo: list[str] = []
+        current: str | None = name
+        while current not in paths:
+            assert current is not None
+            todo.append(current)
+            current = graph.scopes[current].parent
+        for scope in reversed(todo):
+            paths[scope] = (*paths[graph.scopes[scope].parent], scope)
+    return paths
+
+
+def scopes_in_order(graph: Graph) -> list[Scope]:
+    """The scopes as their nodes come, outer ones first; then those without nodes."""
+    paths = scope_paths(graph)
+    order: dict[str, None] = {}
+    for scope in (*(node.scope for node in graph.nodes.values()), *graph.scopes):
+        if scope not in order:
+            order.update(dict.fromkeys(paths[scope]))
+    return [graph.scopes[name] for name in order]
 
 
 def node_row(graph: Graph, node: Node) -> NodeRow:
