@@ -169,10 +169,13 @@ def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | Non
 
 def _refuse(source: str, **options: Any) -> None:
     """Options that would be ignored are an error."""
+    from ..builtin import GRAPHS
+
     for name, value in options.items():
         if value is not None:
             flag = "no-projections" if value is False else name
-            raise GraphError(f"--{flag} does not apply to {source}; expected it with a built-in graph")
+            fitting = TOY if name == "text" else ", ".join(GRAPHS)
+            raise GraphError(f"--{flag} does not apply to {source}; expected it with {fitting}")
 
 
 def _of_text(path: Path) -> Specimen:

@@ -10,12 +10,16 @@ import pytest
 
 from graphattn.builtin import specimen
 from graphattn.cli import main
+from graphattn.cli.tour import tour
 from graphattn.dumps.graph_json import graph_json
 from graphattn.dumps.load import load_trace
 from graphattn.op import OPS
+from graphattn.weights.toy_induction import toy_induction
 
 MINILM = Path(__file__).parent.parent / "data" / "minilm_L0H2_prevtoken.safetensors"
 BUILT_IN = "attention, multi-head, block, toy"
+NEITHER = f"is neither a file nor a built-in graph; expected one of {BUILT_IN}, or a file"
+LEVELS = "block, head, op, primitive"
 
 
 @pytest.fixture
@@ -105,16 +109,29 @@ def test_what_demo_says_to_try_works(cli):
         assert cli(*words)[0] == 0, line
 
 
-def test_demo_of_other_texts(cli):
-    for text, words in (
-        ("abcabcabc", "Where it has\noccurred before: 5 of 5 right."),
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("abcabcabc", "Where it has occurred before: 5 of 5 right."),
         ("abc", "No letter occurs twice before the end"),
         ("a", "Where a letter is new, the model can only guess: 0 of 1 right."),
-        ("abcdefghijklmnoabcdefghijklmno", "blank = below .1"),
-    ):
-        status, out, _ = cli("demo", text, "-o", "there")
-        assert status == 0 and words in out, text
-        assert Path("there", "trace.txt").exists()
+        ("abcdefghijklmnoabcdefghijklmno", "9 = .9 and more   blank = below .1"),
+        ("abcabd", "the text does not repeat, so nobody can say whether that is right."),
+    ],
+)
+def test_the_tour_of_other_texts(text, words):
+    model = toy_induction(text)
+    lines = [line.plain for line in tour(model, model.run())]
+    assert words in " ".join(lines)
+    assert all(len(line) <= 86 for line in lines)
+
+
+def test_what_the_tour_says_is_measured():
+    """With the previous-token head switched off, the tour tells of other heads."""
+    model = toy_induction()
+    off = model.run(patch={"layer0.attention.head1.weights": [[0.0] * 16] * 16})
+    told = " ".join(line.plain for line in tour(model, off))
+    assert "On average 0.00 of a letter's attention" in told and "9 of 9 right" not in told
 
 
 def test_demo_refuses(refused):
@@ -255,23 +272,25 @@ def test_labels(cli):
 @pytest.mark.parametrize(
     "args, words",
     [
-        ("blok", f"'blok' is neither a file nor a built-in graph; expected one of {BUILT_IN}, or a file;"
-                 " did you mean 'block'?"),
-        ("none.json", f"'none.json' is neither a file nor a built-in graph; expected one of {BUILT_IN}, or a file"),
+        ("blok", f"'blok' {NEITHER}; did you mean 'block'?"),
+        ("none.json", f"'none.json' {NEITHER}"),
         (".", "'.' is a folder; expected a file"),
-        ("block --level blok", "unknown level 'blok'; expected one of block, head, op, primitive; did you mean 'block'?"),
+        ("block --level blok", f"unknown level 'blok'; expected one of {LEVELS}; did you mean 'block'?"),
         ("block --n 0", "invalid value for '--n': expected a whole number of 1 or more, got '0'"
                         " (`graphattn trace --help` tells more)"),
         ("block --d four", "invalid value for '--d': expected a whole number of 1 or more, got 'four'"
                            " (`graphattn trace --help` tells more)"),
         ("block --n 100000", "n = 100000, d = 8 is too large here; expected each to be at most 2048"),
         ("block --d 6 --heads 4 --no-projections",
-         "multi_head 'attention': q = norm (token 4 × feature 6), k = norm (token 4 × feature 6), v = norm (token 4"
-         " × feature 6): q is token 4 × feature 6: 6 features do not divide into 4 heads; expected a multiple of 4"),
-        ("attention --heads 2", "the built-in graph 'attention' has 1 head, not 2; expected multi-head for more"),
-        ("block --text abc", "--text does not apply to block; expected it with a built-in graph"),
-        ("toy --n 3", "--n does not apply to toy; expected it with a built-in graph"),
-        ("toy --no-projections", "--no-projections does not apply to toy; expected it with a built-in graph"),
+         "multi_head 'attention': q = norm (token 4 × feature 6), k = norm (token 4 × feature 6),"
+         " v = norm (token 4 × feature 6): q is token 4 × feature 6: 6 features do not divide into 4 heads;"
+         " expected a multiple of 4"),
+        ("attention --heads 2", "the built-in graph 'attention' has 1 head, not 2;"
+                                " expected multi-head for more"),
+        ("block --text abc", "--text does not apply to block; expected it with toy"),
+        ("toy --n 3", "--n does not apply to toy; expected it with attention, multi-head, block"),
+        ("toy --no-projections", "--no-projections does not apply to toy;"
+                                 " expected it with attention, multi-head, block"),
         ("toy --text ABC", "character 0 of the text is 'A'; expected letters from a to z"),
         ("block --labels a,b", "--labels 'a,b' has 2 names for axis 'token'; expected 4"),
         ("block --labels head=a,b", "--labels 'head=a,b': the graph has no axis 'head';"
@@ -286,7 +305,8 @@ def test_labels(cli):
         ("block --feeds extra.json", "graph 'block' has no input 'Z'; expected X, w_q, w_k, w_v, w_o"),
         ("block --feeds broken.json", "broken.json is not JSON: Expecting ',' delimiter at line 1, column 10"),
         ("block --feeds deep.json", "deep.json is nested too deep; expected at most 32 lists"),
-        ("block --feeds Z.csv", "Z.csv is named after none of the inputs; expected a file named X, w_q, w_k, w_v, w_o"),
+        ("block --feeds Z.csv", "Z.csv is named after none of the inputs;"
+                                " expected a file named X, w_q, w_k, w_v, w_o"),
         ("block --feeds x.pkl", "x.pkl has no known ending; expected .safetensors, .json, .csv, .npy, .npz"),
         ("block --feeds bad.safetensors", "bad.safetensors is not a whole .safetensors file: header too small"),
         ("half.json", "half.json has no w_k, w_v; expected x, w_q, w_k, w_v, or q, k, v"),
@@ -301,7 +321,8 @@ def test_labels(cli):
         ("two.py", "two.py defines 2 graphs; expected one, or one that is named `graph`"),
         ("feeds.py", "feeds.py: feeds is a list; expected a dict"),
         ("endless.py", "endless.py line 1: RecursionError: maximum recursion depth exceeded"),
-        ("block -o none/x.txt", "'none/x.txt' was not written: No such file or directory; expected a folder to write in"),
+        ("block -o none/x.txt", "'none/x.txt' was not written: No such file or directory;"
+                                " expected a folder to write in"),
         ("block -o .", "'.' is a folder; expected a file name to write to"),
         ("block --frobnicate", "no such option '--frobnicate' (`graphattn trace --help` tells more)"),
         ("", "missing argument 'SOURCE' (`graphattn trace --help` tells more)"),
@@ -371,12 +392,13 @@ def test_render_needs_no_feeds(cli):
     "args, words",
     [
         ("block", "there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot"),
-        ("block -o x.pdf", "a picture cannot be written to 'x.pdf'; expected a name that ends in .svg, .png, .dot"),
+        ("block -o x.pdf", "a picture cannot be written to 'x.pdf';"
+                           " expected a name that ends in .svg, .png, .dot"),
         ("block -o none/x.svg", "'none/x.svg' was not written: No such file or directory;"
                                 " expected a folder to write in"),
         ("block -o x.svg --theme pink", "unknown theme 'pink'; expected light or dark"),
-        ("block -o x.svg --level all", "unknown level 'all'; expected one of block, head, op, primitive"),
-        ("none -o x.svg", f"'none' is neither a file nor a built-in graph; expected one of {BUILT_IN}, or a file"),
+        ("block -o x.svg --level all", f"unknown level 'all'; expected one of {LEVELS}"),
+        ("none -o x.svg", f"'none' {NEITHER}"),
     ],
 )  # fmt: skip
 def test_render_refuses(refused, args, words):
@@ -439,11 +461,29 @@ def test_ops_refuses(refused):
     assert refused("ops", "--with", "none.py") == "none.py: no such file or directory"
 
 
+# ---------------------------------------------------------------- experiments
+
+
+def test_experiments(cli):
+    status, out, err = cli("experiments", "-o", "there")
+    names = ["02-scale.txt", "05-perm.txt", "08-notes.md", "model.py"]
+    assert (status, out) == (0, "") and sorted(path.name for path in Path("there").iterdir()) == names
+    assert sorted(err.splitlines()) == [f"wrote {Path('there', name)}" for name in names]
+
+
+def test_experiments_refuses(refused):
+    put("taken", "")
+    assert refused("experiments", "-o", "taken") == (
+        "'taken' was not made: File exists; expected the path of a folder"
+    )
+    assert refused("experiments").startswith("missing option '-o'")
+
+
 # ---------------------------------------------------------------- all of them
 
 
 def test_unknown_commands(refused):
     assert refused("tarce") == (
-        "there is no command 'tarce'; expected one of demo, trace, render, ops, experiments; did you mean 'trace'?"
+        "there is no command 'tarce'; expected one of demo, trace, render, ops, experiments;"
+        " did you mean 'trace'?"
     )
-    assert refused("experiments").startswith("missing option '-o'")
