@@ -241,7 +241,7 @@ def _already(numbers: Numbers) -> Callable[[Sequence[Any], bool], bool]:
 
 
 def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:
-    if isinstance(cell, (bool, str, bytes)) or cell is None:
+    if isinstance(cell, (bool, str, bytes, bytearray)) or cell is None:
         raise GraphError(f"{what} is {shown(cell)}; expected a number")
     if isinstance(cell, (list, tuple)):
         raise GraphError(f"{what} is a list; expected a number")

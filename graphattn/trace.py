@@ -25,7 +25,7 @@ import networkx as nx
 
 from . import nested
 from .axes import Spec
-from .errors import GraphError, suggest
+from .errors import GraphError
 from .graph import Graph, Node, Ref
 from .interpreter import FAILURES, Composite, Plan, PlanStep, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
@@ -169,7 +169,7 @@ class Trace:
         if place is None or self._values[place] is None:
             raise GraphError(
                 f"tensor {name!r} was {'not evaluated' if place is None else 'not kept'} in this run;"
-                f" expected one of {', '.join(self.names[:8]) or 'none'}{suggest(name, self.names)}"
+                f" expected one of {', '.join(self.names[:8]) or 'none'}"
             )
         return self._values[place]
 
@@ -278,7 +278,8 @@ class Trace:
             self.graph == other.graph
             and (self.labels, self.patched) == (other.labels, other.patched)
             and [step.node.name for step in self._done] == [step.node.name for step in other._done]
-            and all(repr(a.outputs) == repr(b.outputs) for a, b in zip(self.steps, other.steps))
+            and self.numbers.name == other.numbers.name
+            and all(_digits(a) == _digits(b) for a, b in zip(self.steps, other.steps))
         )
 
     __hash__ = object.__hash__
@@ -327,6 +328,19 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<trace of {self.graph.name!r}: {len(self._done)} steps, {len(self.names)} tensors>"
+
+
+def _digits(step: Step) -> str:
+    """What a step recorded, every digit of it."""
+    numbers = step.trace.numbers
+    if numbers is FLOAT:
+        return repr(step.outputs)
+    return repr(
+        [
+            value if value is None or spec.kind != "float" else list(map(numbers.text, nested.flat(value)))
+            for value, spec in zip(step.outputs, step.specs, strict=True)
+        ]
+    )
 
 
 def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
