@@ -16,6 +16,7 @@ out and named; `pip install 'graphattn[bench]'` brings them. `--quick` takes a t
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import platform
 from statistics import median
@@ -58,6 +59,8 @@ def compare(one: Case, seconds: float) -> None:
         except ImportError as error:
             missing[name] = f"not installed ({error.name})"
     agree(calls)
+    gc.collect()
+    gc.freeze()  # what libraries brought in is not looked through again while calls are timed
     taken = interleaved(calls, seconds)
     heading(f"(n, d, h) = {one.size}", "one block", "graphattn / it")
     row(OURS, told(median(taken[OURS])))

@@ -12,7 +12,11 @@ from contenders import case, graph_of, traced
 from graphattn import run
 from timing import interleaved, once
 
-TIMED = ((16, 64, 4), (32, 64, 4), (64, 64, 4), (128, 64, 4), (256, 64, 4), (64, 16, 4), (64, 32, 4), (64, 128, 4))
+TIMED = (
+    *((n, 64, 4) for n in (16, 32, 64, 128, 256)),
+    *((64, d, d // 16) for d in (16, 32, 128, 256)),
+)
+"""n grows, then d, with heads of 16 features each."""
 KEPT: tuple[tuple[str, list[str] | None], ...] = (
     ("everything", None),
     ("outputs of heads", ["*.out"]),
