@@ -386,7 +386,7 @@ class _Drawing:
         return self.picture.boxes[ident].frame
 
     def _bundle(self, tail: str, port: str, head: str, refs: list[Ref], role: str | None) -> None:
-        told = [self.symbol(ref) for ref in dict.fromkeys((refs[0], refs[-1]))]
+        told = [self.symbol(ref, outside=True) for ref in dict.fromkeys((refs[0], refs[-1]))]
         specs = {self.graph.spec(ref) for ref in refs}
         shape = wording.shape_text(specs.pop().shape) if len(specs) == 1 else ""
         each = " each" if len(refs) > 1 else ""

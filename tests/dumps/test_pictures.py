@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
 from graphattn import Graph, GraphError
+from graphattn.builtin import specimen
 from graphattn.dumps import layout, picture
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import diagram
@@ -485,3 +487,11 @@ def test_every_family_of_an_op_is_known():
 
     families = {op.family for op in OPS.values()} - {"source"}
     assert families <= set(theme("light").families) == set(theme("dark").families)
+
+
+def test_the_pictures_of_readme_are_current():
+    """The same texts in the same boxes; their places depend on the fonts of the machine."""
+    docs = Path(__file__).parent.parent.parent / "docs"
+    graph = specimen("block", n=4, d=8, heads=2, causal=True).graph
+    for name, colours in (("block.svg", "light"), ("block-dark.svg", "dark")):
+        assert texts((docs / name).read_text(encoding="utf-8")) == texts(svg(graph, theme=colours))
