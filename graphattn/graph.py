@@ -488,6 +488,11 @@ class Graph(Builders):
         except Rejected as error:
             raise GraphError(f"{op.name} {name!r}: {self._told(op, refs)}{error}") from None
         ports, outputs = (tuple(found), tuple(found.values())) if isinstance(found, dict) else (("",), (found,))
+        for spec in outputs:
+            if spec.rank > nested.RANK_LIMIT:
+                raise GraphError(
+                    f"{op.name} {name!r} has rank {spec.rank}; expected at most {nested.RANK_LIMIT}"
+                )
         scope = scope if scope is not None else self._open[-1] if self._open else None
         return Node(name, op, refs, attributes, outputs, ports, title, scope)
 

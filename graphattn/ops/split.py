@@ -15,6 +15,8 @@ from ..errors import Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
+PART_LIMIT = 2**16
+
 
 def shape(x: Spec, parts: int | tuple, *, axis: int = -1) -> dict[str, Spec]:
     need_rank(1, x=x)
@@ -33,6 +35,8 @@ def _sizes(whole: int, parts: int | tuple, what: str) -> list[int]:
             raise Rejected(f"sizes {parts} add up to {sum(parts)}; expected {whole}")
         return list(parts)
     need_size("parts", parts, least=1)
+    if parts > PART_LIMIT:
+        raise Rejected(f"parts is {parts}; expected at most {PART_LIMIT}")
     if whole % parts:
         raise Rejected(f"{what} {whole} does not split into {parts} equal parts; expected a divisor of {whole}")
     return [whole // parts] * parts
@@ -104,6 +108,7 @@ register(
                 "feature 8 does not split into 3 equal parts; expected a divisor of 8",
             ),
             Reject((Spec((8,)),), {"parts": (3, 4)}, "sizes (3, 4) add up to 7; expected 8"),
+            Reject((Spec((2**20,)),), {"parts": 2**20}, "parts is 1048576; expected at most 65536"),
             Reject((Spec((8,)),), {"parts": 0}, "parts must be an int of 1 or more, got 0"),
         ),
     )
