@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from graphattn.axes import describe
+from graphattn.dumps.literals import shortened
 from graphattn.errors import GraphError, suggest
 from graphattn.graph import Graph, Node, Ref, Scope, check_name
 from graphattn.op import Op, find
@@ -118,11 +119,15 @@ class Assembly:
 
     def exactly(self, tensor: str, who: str, expected: str = "a tensor of the graph") -> Ref:
         """The output of that very name; `who` refers to it."""
-        try:
-            return self.tensors[tensor]
-        except (KeyError, TypeError):
-            near = suggest(tensor, self.tensors) if len(self.tensors) <= 10_000 else ""
-            raise GraphError(f"{who} refers to {tensor!r}; expected {expected}{near}") from None
+        ref = self.tensors.get(tensor)
+        if ref is not None:
+            return ref
+        node = self.graph.nodes.get(tensor)
+        if node is not None:
+            ports = ", ".join(node.tensor_name(port) for port in range(min(len(node.ports), 8)))
+            raise GraphError(f"{who} refers to {tensor!r}, which has several outputs; expected one of {ports}")
+        near = suggest(tensor, self.tensors) if len(self.tensors) <= 10_000 else ""
+        raise GraphError(f"{who} refers to {shortened(tensor)}; expected {expected}{near}")
 
     def within(self, word: str, scope: str | None, who: str, expected: str) -> Ref:
         """The output that a word means inside a scope: the innermost of that name, seen from there.

@@ -202,12 +202,13 @@ def graph_of(data: Any, what: str) -> Graph:
         if scope.get("op") is not None:
             with place(f"{what}: scopes[{i}]"):
                 _composite(assembly, scope)
-    for key, name_it in (("aliases", assembly.alias), ("outputs", assembly.output)):
+    for key, what_it_is, name_it in (
+        ("aliases", "alias", assembly.alias),
+        ("outputs", "output", assembly.output),
+    ):
         for name, tensor in entry(head, key, dict, what, {}).items():
             with place(what):
-                name_it(
-                    name, assembly.exactly(tensor, f"{key[:-2] if key == 'aliases' else 'output'} {name!r}")
-                )
+                name_it(name, _tensor(assembly, tensor, f"{what_it_is} {name!r}"))
     return assembly.graph
 
 
@@ -353,14 +354,18 @@ def _check_outputs(node: Node, told: Sequence[Any]) -> None:
             raise GraphError(f"an output is {said}; {node.op.name} gives {describe(spec)}")
 
 
+def _tensor(assembly: Assembly, name: Any, who: str) -> Ref:
+    return assembly.exactly(need(name, str, f"{who}: a tensor"), who)
+
+
 def _composite(assembly: Assembly, scope: Mapping[str, Any]) -> None:
     name = scope["name"]
     who = f"scope {name!r}"
     refs = [
-        None if tensor is None else assembly.exactly(tensor, who)
+        None if tensor is None else _tensor(assembly, tensor, who)
         for tensor in entry(scope, "operands", list, "it", [])
     ]
-    outputs = [assembly.exactly(tensor, who) for tensor in entry(scope, "outputs", list, "it", [])]
+    outputs = [_tensor(assembly, tensor, who) for tensor in entry(scope, "outputs", list, "it", [])]
     attributes = read_attributes(entry(scope, "attributes", dict, "it", {}))
     assembly.composite(name, entry(scope, "op", str, "it"), refs, attributes, outputs)
 

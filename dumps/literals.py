@@ -85,6 +85,8 @@ def number(word: str) -> Any:
             return int(word)
         value = float(word)
     except ValueError:
+        if word.lstrip("-").isdecimal():
+            raise GraphError(f"{shortened(word)} has {len(word)} digits; expected at most 4300") from None
         raise GraphError(f"{shortened(word)} is not a value; expected a number, text or a tuple") from None
     if math.isinf(value):
         raise GraphError(f"{shortened(word)} is too large; expected a number that a double can hold, or inf")
