@@ -25,6 +25,7 @@ from graphattn.axes import Spec, describe
 from graphattn.dumps.literals import literal, quote
 from graphattn.graph import Graph, Node, Ref, Scope
 from graphattn.interpreter import padded
+from graphattn.numbers import Numbers
 from graphattn.op import Op
 from graphattn.trace import Trace
 
@@ -254,7 +255,7 @@ def visible(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Any]]:
         yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row) if not mask[j])
 
 
-def facts(tensor: TensorRow, op: Op) -> Facts:
+def facts(tensor: TensorRow, op: Op, numbers: Numbers) -> Facts:
     """The facts of a recorded tensor of numbers. Sums are looked at where the op's values have a
     known range, as weights have."""
     largest = smallest = None
@@ -267,22 +268,22 @@ def facts(tensor: TensorRow, op: Op) -> Facts:
             largest = (index, cell)
         if smallest is None or cell < smallest[1]:
             smallest = (index, cell)
-    sums = _sums(tensor) if op.range is not None else None
+    sums = _sums(tensor, numbers) if op.range is not None else None
     return Facts(sums, largest, smallest, tensor.spec.size - seen)
 
 
-def _sums(tensor: TensorRow) -> str | None:
+def _sums(tensor: TensorRow, numbers: Numbers) -> str | None:
     rank = tensor.spec.rank
     if not rank or not tensor.spec.size or tensor.spec.kind != "float":
         return None
     for what, axis in (("rows", rank - 1), ("columns", rank - 2)):
-        if axis >= 0 and _sum_to_one(tensor, axis):
+        if axis >= 0 and _sum_to_one(tensor, axis, numbers):
             return what
     return None
 
 
-def _sum_to_one(tensor: TensorRow, axis: int) -> bool:
+def _sum_to_one(tensor: TensorRow, axis: int, numbers: Numbers) -> bool:
     lines: dict[tuple[int, ...], list[float]] = {}
     for index, cell in visible(tensor):
-        lines.setdefault(index[:axis] + index[axis + 1 :], []).append(float(cell))
+        lines.setdefault(index[:axis] + index[axis + 1 :], []).append(numbers.near(cell))
     return bool(lines) and all(abs(math.fsum(line) - 1.0) <= 1e-9 for line in lines.values())

@@ -86,7 +86,7 @@ class Pretty:
         zero = f"-{0:.{self.decimals}f}"
 
         def fixed(cell: Any) -> str:
-            text = f"{float(cell):.{self.decimals}f}"
+            text = f"{numbers.near(cell):.{self.decimals}f}"
             return text[1:] if text == zero else text
 
         return fixed
@@ -143,7 +143,7 @@ def _size(cell: Any) -> int:
 
 def _scientific(cell: Any, decimals: int, numbers: Numbers) -> str:
     try:
-        near = float(cell)
+        near = numbers.near(cell)
     except OverflowError:
         near = math.inf
     if math.isinf(near) and numbers.isfinite(cell):  # beyond what a double holds

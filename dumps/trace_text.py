@@ -155,7 +155,7 @@ def _told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Number
     omitted = left_out(tensor, form)
     told = [omitted] if omitted else []
     if tensor.spec.size and tensor.spec.kind == "float" and (omitted or row.op.range is not None):
-        found = facts(tensor, row.op)
+        found = facts(tensor, row.op, numbers)
         write = form.cell(tensor, numbers)
         if found.sums:
             told.append(f"{found.sums} sum to 1")

@@ -58,6 +58,8 @@ class Numbers:
     multiply: Callable[[Any, Any], Any] = operator.mul
     negate: Callable[[Any], Any] = operator.neg
     text: Callable[[Any], str] = repr
+    near: Callable[[Any], float] = float
+    """The nearest float, for what is only shown (it may overflow as `float` does)."""
     cell: type | None = None
     """The class of its numbers, where rows of just these need no lifting."""
 

@@ -15,5 +15,5 @@ VALUE = Numbers(
     less=lambda a, b: a.data < b.data, isfinite=lambda x: math.isfinite(x.data), divide=divide,
     exp=Value.exp, log=Value.log, sqrt=Value.sqrt, tanh=Value.tanh, erf=Value.erf,
     sin=Value.sin, cos=Value.cos, add=add, subtract=subtract, multiply=multiply, negate=negate,
-    text=lambda x: repr(x.data),
+    text=lambda x: repr(x.data), near=lambda x: x.data,
 )  # fmt: skip

@@ -55,7 +55,9 @@ class Value:
         self._rule: Rule | None = rules.named(_op) if self._operands or _op else None
         for child in self._operands:
             if not isinstance(child, Value):
-                raise GraphError(f"a child of Value(…, {_op!r}) is {_told(child)}; expected Values")
+                raise GraphError(
+                    f"a child of Value(…, {_op!r}) is {_told(child)}; expected Values of graphattn.scalar"
+                )
 
     # ------------------------------------------------------------ what it came from
 
@@ -213,6 +215,12 @@ class Value:
     def __bool__(self) -> bool:
         return self.data != 0
 
+    def __float__(self) -> float:
+        raise GraphError(
+            "a Value was taken for a float, which would lose its gradient; expected v.data for the number,"
+            " v.exp() and the like for functions, numbers='value' for a run"
+        )
+
     def __format__(self, spec: str) -> str:
         return format(self.data, spec) if spec else repr(self)
 
@@ -342,6 +350,8 @@ def lift(data: Any) -> Value:
         return data
     if isinstance(data, str):
         return Value(float(data))
+    if foreign(data):
+        raise GraphError(f"got {_told(data)}; expected a Value of graphattn.scalar or a number")
     return Value(number(data, "Value"))
 
 
@@ -351,7 +361,7 @@ def _operand(other: Any, sign: str) -> Value:
     if isinstance(other, Real):
         return Value(number(other, f"Value {sign}"))
     if other is None or isinstance(other, (str, bytes, list, tuple, dict, set)) or foreign(other):
-        raise GraphError(f"Value {sign} got {_told(other)}; expected a Value or a number")
+        raise GraphError(f"Value {sign} got {_told(other)}; expected a Value of graphattn.scalar or a number")
     return NotImplemented
 
 
@@ -363,8 +373,7 @@ def foreign(thing: Any) -> bool:
 def _told(thing: Any) -> str:
     """A thing in an error message."""
     if foreign(thing):
-        kind = type(thing)
-        return f"a {kind.__name__} of {kind.__module__}, which is not the Value of graphattn.scalar"
+        return f"a {type(thing).__module__}.{type(thing).__qualname__}"
     if thing is None:
         return "None"
     if isinstance(thing, str):
