@@ -1,0 +1,199 @@
+"""Who may import whom.
+
+The core is a line: a module may import only modules before it. passes and dumps stand on the core and
+never import each other; what people come in by stands on all of them as far as is said here. What
+goes against the line is a door: an import inside a call, named below with its reason.
+"""
+
+import subprocess
+import sys
+
+import pytest
+from source import Import, imports, imports_of, modules
+
+CORE = (
+    "errors", "axes", "numbers", "rounded", "nested", "cells", "masks", "op", "elementwise", "reductions",
+    "builders", "graph", "ops", "interpreter", "trace", "specimen",
+)  # fmt: skip
+
+WINGS = {  # who may be imported by whom, besides oneself
+    "passes": ("core",),
+    "dumps": ("core",),
+    "builtin": ("core",),
+    "model": ("core", "passes"),
+    "weights": ("core", "passes"),
+    "scalar": ("core", "passes"),
+    "insight": ("core", "passes", "dumps"),
+    "model_file": ("core", "passes", "dumps"),
+    "experiments": ("core", "passes", "dumps", "model", "model_file"),
+    "cli": ("core", "passes", "dumps", "builtin", "model", "weights", "scalar", "insight", "experiments"),
+    "__main__": ("cli",),
+}
+
+DOORS = {  # (module, function, what it imports when it is called): why
+    ("graph", "Graph.__init__", "ops"): "the first graph fills the registry",
+    ("graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
+    ("graph", "Graph.run", "trace"): "graph.run() is run(graph)",
+    ("graph", "Graph.render", "dumps.picture"): "graph.render() draws",
+    ("graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",
+    ("graph", "Graph._repr_svg_", "dumps.picture"): "notebooks show a graph's picture",
+    ("trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
+    ("trace", "Trace._repr_html_", "dumps.trace_text"): "notebooks show a trace's dump",
+    ("numbers", "_short", "rounded"): "short floats are made when they are asked for",
+    ("numbers", "_value", "scalar.record"): "Values with gradients are a number type",
+    ("scalar.draw", "", "dumps"): "a Value's graph is drawn by the same dumps, when it is asked for",
+}
+
+OUTSIDE = {  # what is not in the standard library, and where it may be imported
+    "networkx": ("graph", "trace"),
+    "mpmath": ("numbers:_mpmath",),
+    "graphviz": ("dumps",),
+    "pygraphviz": ("dumps.graphviz_child:main",),
+    "click": ("cli",),
+    "rich": ("cli",),
+    "safetensors": ("weights",),
+}
+
+
+def place(module):
+    """(wing or "core", rank in the core) of a module."""
+    first = module.removeprefix("graphattn").strip(".").partition(".")[0]
+    if first in CORE:
+        return "core", CORE.index(first)
+    return first, 0
+
+
+def door(found: Import):
+    """The door that an import goes through, or None."""
+    module, target = (name.removeprefix("graphattn.") for name in (found.module, found.target))
+    for at, inside, to in DOORS:
+        if found.inside and at == module and inside in ("", found.inside):
+            if target == to or target.startswith(f"{to}."):
+                return at, inside, to
+    return None
+
+
+def broken(all_imports):
+    """The imports that go against the order."""
+    for found in all_imports:
+        if not found.target.startswith("graphattn"):
+            continue
+        (wing, rank), (to, to_rank) = place(found.module), place(found.target)
+        if found.module == "graphattn" or found.target == "graphattn":
+            continue  # the package itself: checked below
+        if door(found) or found.target.startswith(f"{found.module}.") or wing == to != "core":
+            continue
+        if wing == to == "core" and (to_rank < rank or found.module.partition("ops")[0] == found.target):
+            continue
+        if wing != "core" and to in WINGS.get(wing, ()):
+            continue
+        yield str(found)
+
+
+def test_the_order_is_kept():
+    assert list(broken(imports())) == []
+
+
+def test_every_module_has_its_place():
+    wings = {place(module)[0] for module in modules() if module != "graphattn"}
+    assert wings <= {"core", *WINGS}
+    assert {name.partition(".")[0] for name in CORE} <= {m.split(".")[1] for m in modules() if "." in m}
+
+
+def test_every_door_is_used():
+    used = {door(found) for found in imports()}
+    assert set(DOORS) - used == set()
+
+
+def test_op_files_reach_each_other_through_the_registry():
+    for found in imports():
+        if found.module.startswith("graphattn.ops.") and found.target.startswith("graphattn."):
+            assert not found.target.startswith("graphattn.ops"), str(found)
+
+
+def test_the_package_itself_loads_nothing():
+    assert [str(f) for f in imports() if f.module == "graphattn" and f.target.startswith("graphattn.")] == []
+    names = {f.target for f in imports() if f.module == "graphattn"} - {"__future__"}
+    assert names <= {"importlib", "pathlib", "typing"}
+
+
+def test_what_is_not_in_the_standard_library():
+    for found in imports():
+        top = found.target.partition(".")[0]
+        if top == "graphattn" or top in sys.stdlib_module_names:
+            continue
+        module = found.module.removeprefix("graphattn.")
+        allowed = OUTSIDE.get(top, ())
+        here = {module, module.partition(".")[0], f"{module}:{found.inside}"}
+        assert here & set(allowed), str(found)
+
+
+def test_kernels_compute_with_the_standard_library_alone():
+    for found in imports():
+        if place(found.module)[0] == "core" and f"{found.inside}" != "_mpmath":
+            assert found.target.partition(".")[0] not in ("numpy", "torch", "onnx", "mpmath", "scipy"), str(
+                found
+            )
+    assert not set(OUTSIDE) & {"numpy", "torch", "onnx", "scipy"}
+
+
+@pytest.mark.parametrize(
+    "line, absent",
+    [
+        ("import graphattn", ["networkx", "click", "rich", "graphviz", "pygraphviz", "safetensors", "mpmath"]),
+        ("import graphattn; graphattn.GraphError", ["networkx", "click", "rich", "graphviz", "safetensors"]),
+        (
+            "from graphattn import Graph, run; g = Graph(); run(g, {})",
+            ["click", "rich", "graphviz", "pygraphviz", "safetensors", "mpmath", "numpy", "torch"],
+        ),
+        ("import graphattn.dumps.picture", ["click", "rich", "pygraphviz", "safetensors", "numpy"]),
+        ("import graphattn.cli", ["networkx", "numpy", "torch", "pygraphviz"]),
+    ],
+)
+def test_what_an_import_loads(line, absent):
+    code = f"{line}\nimport sys\nprint([name for name in {absent!r} if name in sys.modules])"
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True, timeout=60
+    )
+    assert told.stdout.strip() == "[]"
+
+
+# ---------------------------------------------------------------- test the tester
+
+
+@pytest.mark.parametrize(
+    "module, text",
+    [
+        ("graphattn.axes", "from .graph import Graph"),
+        ("graphattn.axes", "def f():\n    from .graph import Graph"),
+        ("graphattn.graph", "from .trace import run"),
+        ("graphattn.graph", "class Graph:\n    def more(self):\n        from .passes.zoom import zoom"),
+        ("graphattn.passes.zoom", "from graphattn.dumps.rows import rows"),
+        ("graphattn.dumps.rows", "from graphattn.passes import zoom"),
+        ("graphattn.dumps.rows", "import graphattn.cli"),
+        ("graphattn.weights.extract", "from ..dumps import load"),
+        ("graphattn.model", "from . import experiments"),
+        ("graphattn.interpreter", "from graphattn.dumps import rows"),
+    ],
+)
+def test_an_import_against_the_order_is_seen(tmp_path, module, text):
+    path = tmp_path / "planted.py"
+    path.write_text(text, encoding="utf-8")
+    assert list(broken(imports_of(module, path)))
+
+
+@pytest.mark.parametrize(
+    "module, text",
+    [
+        ("graphattn.graph", "from .axes import Spec"),
+        ("graphattn.graph", "if TYPE_CHECKING:\n    from .trace import Trace"),
+        ("graphattn.graph", "class Graph:\n    def at(self):\n        from .passes.zoom import zoom"),
+        ("graphattn.ops.softmax", "from ..op import Op\nfrom .. import nested"),
+        ("graphattn.dumps.rows", "from graphattn import nested\nimport math"),
+        ("graphattn.cli.demo", "from graphattn.dumps.rows import rows"),
+    ],
+)
+def test_an_import_in_order_is_not(tmp_path, module, text):
+    path = tmp_path / "planted.py"
+    path.write_text(text, encoding="utf-8")
+    assert list(broken(imports_of(module, path))) == []
