@@ -391,6 +391,16 @@ class FunctionWriter(Rewriter):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             known, value = self.static(node.operand)
             return known, not value
+        if isinstance(node, ast.BoolOp):
+            parts = [self.static(part) for part in node.values]
+            decisive = isinstance(node.op, ast.Or)
+            if any(known and bool(value) is decisive for known, value in parts):
+                return True, decisive
+            return all(known for known, _ in parts), not decisive
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            (known_left, left), (known_right, right) = self.static(node.left), self.static(node.right)
+            if known_left and known_right:
+                return True, left + right
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             (known_left, left), (known_right, right) = self.static(node.left), self.static(node.comparators[0])
             compare = _COMPARISONS.get(type(node.ops[0]))

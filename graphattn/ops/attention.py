@@ -5,22 +5,37 @@
     v ────────────────────────────────────────────────────────────┘
 
 q (…, n_q, d_k), k (…, n_k, d_k), v (…, n_k, d_v) → out (…, n_q, d_v), weights (…, n_q, n_k).
-mask: bool (True = may attend) or float (added), of a shape that broadcasts to the scores.
-causal hides key j from query i where j > i + offset. A query that sees nothing gets zeros, and
-what stands behind a mask never leaks.
+mask: bool (True = may attend) or float (added), of a shape that broadcasts to the scores; bias: float,
+added before anything is hidden. causal hides key j from query i where j > i + offset; window=(left,
+right) hides it outside i + offset − left … i + offset + right (None = unbounded); the last `appended`
+keys are hidden by neither. scale: a factor instead of 1/√d_k. softcap: c · tanh(scores / c), before
+bias and masks. A query that sees nothing gets zeros (empty="zero") or NaN (empty="nan"); what stands
+behind a mask never leaks.
 """
 
 from __future__ import annotations
 
-from ..axes import Spec, describe, need_kind, need_rank
+from ..axes import Spec, describe, need_kind, need_rank, need_size
 from ..errors import Rejected
 from ..op import Op, Reject, Sample, find, register
 
 
 def shape(
-    q: Spec, k: Spec, v: Spec, mask: Spec | None = None, *, causal: bool = False, offset: int = 0
+    q: Spec,
+    k: Spec,
+    v: Spec,
+    mask: Spec | None = None,
+    bias: Spec | None = None,
+    *,
+    causal: bool = False,
+    offset: int = 0,
+    window: tuple | None = None,
+    appended: int = 0,
+    scale: float | str | None = None,
+    softcap: float | str | None = None,
+    empty: str = "zero",
 ) -> dict[str, Spec]:
-    need_kind("float", q=q, k=k, v=v)
+    need_kind("float", q=q, k=k, v=v, bias=bias)
     need_rank(2, q=q, k=k, v=v)
     if q.shape[-1] != k.shape[-1]:
         raise Rejected(f"q has {q.shape[-1]} features and k has {k.shape[-1]}; expected as many")
@@ -29,36 +44,72 @@ def shape(
     if not q.shape[-1]:
         raise Rejected("q has 0 features; expected 1 or more")
     scores = find("matmul").shape(q, find("transpose").shape(k))
-    if causal:
-        find("causal_mask").shape(scores.shape[-2], scores.shape[-1], offset=offset)
-    if mask is not None:
-        masked = find("mask").shape(scores, mask)
-        if masked.shape != scores.shape:
-            raise Rejected(f"mask is {describe(mask)}; expected a shape that stretches to {describe(scores)}")
+    if scale is not None:
+        find("scale").shape(scores, multiply=scale)
+    if softcap is not None:
+        find("softcap").shape(scores, cap=softcap)
+    need_size("appended", appended)
+    if appended > scores.shape[-1]:
+        raise Rejected(f"appended is {appended}; expected at most the {scores.shape[-1]} keys there are")
+    if causal or window is not None:
+        left, right = reach(causal, window)
+        find("window_mask").shape(*scores.shape[-2:], left=left, right=right, offset=offset)
+    for name, operand, op in (("bias", bias, "add"), ("mask", mask, "mask")):
+        if operand is not None and find(op).shape(scores, operand).shape != scores.shape:
+            raise Rejected(
+                f"{name} is {describe(operand)}; expected a shape that stretches to {describe(scores)}"
+            )
+    find("softmax").shape(scores, empty=empty)
     return {"out": find("matmul").shape(scores, v), "weights": scores}
 
 
-def expand(g, q, k, v, mask=None, *, causal, offset):
+def reach(causal: bool, window: tuple | None) -> tuple[int | None, int | None]:
+    """How far before and after itself a query sees; None = without bound."""
+    if window is not None and (not isinstance(window, tuple) or len(window) != 2):
+        raise Rejected(f"window is {window!r}; expected (left, right), each an int of 0 or more or None")
+    left, right = (None, None) if window is None else window
+    return left, 0 if causal else right
+
+
+def expand(
+    g, q, k, v, mask=None, bias=None, *, causal, offset, window, appended, scale, softcap, empty
+):  # fmt: skip
     n_q, n_k, d_k = q.shape[-2], k.shape[-2], q.shape[-1]
     keys = g.transpose(k, name="keys")
     scores = g.matmul(q, keys, name="scores", title=f"{q.symbol} {keys.symbol}")
-    scores = g.scale(scores, sqrt=d_k, name="scaled", title="√dₖ")
-    if causal:
-        see = g.causal_mask(n_q, n_k, offset=offset, name="visible", title="M")
+    if scale is None:
+        scores = g.scale(scores, sqrt=d_k, name="scaled", title="√dₖ")
+    else:
+        scores = g.scale(scores, multiply=scale, name="scaled", title="scale")
+    if softcap is not None:
+        scores = g.softcap(scores, cap=softcap, name="capped")
+    if bias is not None:
+        scores = g.add(scores, bias, name="biased", title=bias.symbol)
+    if causal or window is not None:
+        if window is None:
+            see = g.causal_mask(n_q, n_k - appended, offset=offset, name="visible", title="M")
+        else:
+            left, right = reach(causal, window)
+            see = g.window_mask(
+                n_q, n_k - appended, left=left, right=right, offset=offset, name="visible", title="M"
+            )
+        if appended:
+            see = g.pad(see, 0, appended, value=True, name="visible_appended", title="M")
         scores = g.mask(scores, see, name="masked", title="M")
     if mask is not None:
-        scores = g.mask(scores, mask, name="masked_by_input" if causal else "masked", title=mask.symbol)
-    weights = g.softmax(scores, name="weights", title="softmax")
+        name = "masked_by_input" if causal or window is not None else "masked"
+        scores = g.mask(scores, mask, name=name, title=mask.symbol)
+    weights = g.softmax(scores, empty=empty, name="weights", title="softmax")
     of_head = q.symbol[len(q.symbol.rstrip("₀₁₂₃₄₅₆₇₈₉")) :]
     out = g.matmul(weights, v, absorb_zeros=True, name="out", title=f"A{of_head} {v.symbol}")
     return out, weights
 
 
-def cost(q: Spec, k: Spec, v: Spec, mask: Spec | None = None, *, causal, offset) -> int:
-    n_k, d_k, d_v = k.shape[-2], k.shape[-1], v.shape[-1]
-    weights = shape(q, k, v, mask)["weights"]
-    adds = weights.size if mask is not None and mask.kind == "float" else 0
-    return weights.size * (2 * d_k + 1 + 5 + 2 * d_v) + adds if n_k else 0
+def note(*_, causal, window, **__) -> str:
+    words = ["causal"] if causal else []
+    if window is not None:
+        words.append("window " + ", ".join("∞" if side is None else str(side) for side in window))
+    return "   ".join(words)
 
 
 q = [[0.5, -1.25, 2.0], [1.5, 1.0, -3.0]]
@@ -75,8 +126,7 @@ register(
         level="head",
         shape=shape,
         expand=expand,
-        cost=cost,
-        note=lambda *_, causal, offset: "causal" if causal else "",
+        note=note,
         symbols={"out": "Z{i}", "weights": "A{i}"},
         roles={"q": "Q", "k": "K", "v": "V", "weights": "weights"},
         samples=(
@@ -86,6 +136,10 @@ register(
             Sample((q, k, v, [[True, False, True], [False, False, False]])),
             Sample((k, k, v, [0.5, float("-inf"), -1.0]), {"causal": True}),
             Sample(([q, q], k, [v, v], [[[True, True, False]], [[False, True, True]]])),
+            Sample((k, k, v, None, [[0.5, 0.0, -1.0]]), {"causal": True, "softcap": 2, "scale": "0.5"}),
+            Sample((k, k, v), {"window": (1, 0)}),
+            Sample((k, k, v), {"window": (0, None), "causal": True, "appended": 1}),
+            Sample((q, k, v, [[False, False, False], [True, False, True]]), {"empty": "nan"}),
         ),
         rejects=(
             Reject(
@@ -105,6 +159,22 @@ register(
                 (Spec((2, 3)), Spec((4, 3)), Spec((4, 2)), Spec((3, 2, 4), kind="bool")),
                 {},
                 "mask is 3 × 2 × 4 of bool; expected a shape that stretches to 2 × 4",
+            ),
+            Reject(
+                (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))),
+                {"window": 3},
+                "window is 3; expected (left, right), each an int of 0 or more or None",
+            ),
+            Reject((Spec((2, 3)), Spec((4, 3)), Spec((4, 2))), {"window": (-1, 0)}, "0 or more"),
+            Reject(
+                (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))),
+                {"softcap": 0},
+                "cap is 0; expected a number above 0",
+            ),
+            Reject(
+                (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))),
+                {"appended": 5},
+                "appended is 5; expected at most the 4 keys there are",
             ),
         ),
     )
