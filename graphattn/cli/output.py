@@ -1,7 +1,7 @@
 """Where results and messages go: stdout, stderr, files; and what they look like there.
 
 A stream that cannot show a character shows its spelling instead: `√` becomes `sqrt`, what has no
-spelling here becomes `\\uXXXX`, so that no locale and no code page ends a run.
+spelling here becomes `?` or `\\uXXXX`, so that no locale and no code page ends a run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ codecs.register_error("graphattn.spell", _spell)
 def prepare_streams() -> None:
     """Let stdout and stderr spell what they cannot encode."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="graphattn.spell")
 
 
@@ -80,7 +81,7 @@ def emit(text: str, path: str | None, exact: bool = False) -> None:
     """A result: into a file (whole or not at all) and said so, or to stdout. What is `exact` is for
     programs to read back: away from a terminal it is UTF-8 whatever the locale."""
     if path is None or path == "-":
-        if exact and not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
+        if exact and isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return

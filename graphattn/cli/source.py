@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from .output import message
 
 if TYPE_CHECKING:
     from ..graph import Graph
+    from ..trace import Trace
 
 TOY = "toy"
 SAVED = re.compile(r"graphattn (graph|trace) ")
@@ -125,7 +126,8 @@ def read_specimen(
     """The graph, what to feed it, and its labels. Raises a `GraphError` for what cannot be read."""
     found = _found(source, _given(sizes), text, seed)
     feeds = dict(found.feeds)
-    if not feeds and found.graph.inputs and (seed is not None or not feed_files):
+    trace = found.trace
+    if trace is None and not feeds and found.graph.inputs and (seed is not None or not feed_files):
         from ..builtin import random_feeds
 
         feeds = random_feeds(found.graph, seed or 0)
@@ -133,8 +135,19 @@ def read_specimen(
     for path in feed_files:
         feeds |= _feeds_of(path, found.graph)
     named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
-    as_saved = found.trace if not (feed_files or labels) else None
-    return Specimen(found.graph, feeds, named, found.recorded, as_saved)
+    if feed_files or labels:
+        need_unpatched(trace)
+        trace = None
+    return Specimen(found.graph, feeds, named, found.recorded, trace)
+
+
+def need_unpatched(trace: Trace | None) -> None:
+    """Refuse to evaluate anew what was saved from a run with a patch, which would be lost."""
+    if trace is not None and trace.patched:
+        raise GraphError(
+            f"the saved run has patched tensors ({', '.join(trace.patched)}), so it is not run again;"
+            " expected no other level, labels, feeds or JSON of single tensors"
+        )
 
 
 def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | None) -> Specimen:
@@ -232,7 +245,8 @@ def execute(path: Path) -> dict[str, Any]:
     except (Exception, SystemExit) as error:
         raise _told_of(error, path) from None
     finally:
-        sys.path.remove(str(path.resolve().parent))
+        with suppress(ValueError):
+            sys.path.remove(str(path.resolve().parent))
     return vars(module)
 
 

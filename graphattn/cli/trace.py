@@ -7,18 +7,16 @@ from typing import Any
 import click
 
 from .output import OUTPUT, counted, emit, progress
-from .source import LEVEL, Whole, read_specimen, specimen_options
+from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 
 @click.command(short_help="Run a graph and print every tensor of it.")
 @specimen_options
 @LEVEL
 @click.option(
-    "--exact", "precision", flag_value="exact", help="Every digit, nothing left out: reads back bit for bit."
-)
-@click.option(
-    "--pretty", "precision", flag_value="pretty", default="pretty", help="Four decimals.  [the default]"
-)
+    "--exact/--pretty", default=False,
+    help="Every digit and nothing left out, which reads back bit for bit; or four decimals.  [--pretty]",
+)  # fmt: skip
 @click.option(
     "--json", "as_json", is_flag=True, help="JSON, which reads back bit for bit; -o FILE.json implies it."
 )
@@ -31,23 +29,20 @@ from .source import LEVEL, Whole, read_specimen, specimen_options
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
-    level: str | None, precision: str, as_json: bool, patterns: tuple[str, ...], decimals: int, limit: int,
+    level: str | None, exact: bool, as_json: bool, patterns: tuple[str, ...], decimals: int, limit: int,
     allow_nonfinite: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     as_json = as_json or bool(output and output.lower().endswith(".json"))
     specimen = read_specimen(**source)
-    total = len(specimen.graph.at(level or "op"))
+    keep = patterns if as_json and patterns else None
     with progress("evaluating") as say:
-        if specimen.trace is not None and level is None and not (as_json and patterns):
+        if specimen.trace is not None and level is None and keep is None:
             trace = specimen.trace
         else:
-            trace = specimen.run(
-                level=level,
-                allow_nonfinite=allow_nonfinite,
-                keep=patterns if as_json and patterns else None,
-                listeners=[counted(total, say)],
-            )
+            need_unpatched(specimen.trace)
+            listener = counted(len(specimen.graph.at(level or "op")), say)
+            trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
         say("writing")
         if as_json:
             from graphattn.dumps.trace_json import trace_json
@@ -56,5 +51,5 @@ def command(
         else:
             from graphattn.dumps.trace_text import trace_text
 
-            text = trace_text(trace, precision, decimals, limit, patterns or None)
-    emit(text, output, exact=as_json or precision == "exact")
+            text = trace_text(trace, "exact" if exact else "pretty", decimals, limit, patterns or None)
+    emit(text, output, exact=as_json or exact)

@@ -13,6 +13,7 @@ from graphattn.cli import main
 from graphattn.cli.tour import tour
 from graphattn.dumps.graph_json import graph_json
 from graphattn.dumps.load import load_trace
+from graphattn.dumps.trace_text import trace_text
 from graphattn.op import OPS
 from graphattn.weights.toy_induction import toy_induction
 
@@ -188,6 +189,18 @@ def test_saved_traces_read_back(cli):
     assert Path("b.json").read_text(encoding="utf-8") == data
     assert cli("trace", "a.txt")[1] == cli("trace", "block")[1]
     assert cli("trace", "a.txt", "--level", "block")[1] == cli("trace", "block", "--level", "block")[1]
+
+
+def test_a_saved_run_with_a_patch_is_shown_and_not_run_again(cli, refused):
+    trace = specimen("block", 2, 4).run(patch={"norm": [[1.0, 2.0, 3.0, 4.0]] * 2})
+    put("p.txt", trace_text(trace, "exact"))
+    assert "1.0000   2.0000   3.0000   4.0000" in cli("trace", "p.txt", "--tensor", "norm")[1]
+    words = (
+        "the saved run has patched tensors (norm), so it is not run again;"
+        " expected no other level, labels, feeds or JSON of single tensors"
+    )
+    for option in ("--level=head", "--labels=a,b"):
+        assert refused("trace", "p.txt", option) == words
 
 
 def test_json_of_single_tensors(cli):
