@@ -73,9 +73,9 @@ def named(module: ast.AST):
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("find", "apply")):
             compared |= {id(arg) for arg in node.args[:1]}
     for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in OPS:
-            if id(node) in compared or node.value not in FAMILIES | set(LEVELS):
-                yield node.value, node.lineno
+        word = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        if word in OPS and (id(node) in compared or word not in FAMILIES | set(LEVELS)):
+            yield word, node.lineno
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,7 @@ def test_nothing_that_runs_what_it_reads(name, path):
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
-            assert called not in ("eval", "os.system", "pickle.load", "pickle.loads", "marshal.loads"), (
-                node.lineno
-            )
+            assert called not in ("eval", "os.system") and not called.startswith(("pickle", "marshal"))
             assert called not in ("exec", "runpy.run_path") or name.startswith("graphattn.cli"), node.lineno
             assert not any(k.arg == "shell" for k in node.keywords), node.lineno
 
