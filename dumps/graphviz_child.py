@@ -6,6 +6,16 @@ nothing of graphattn. Exit status: 0 fine, 3 no pygraphviz, 4 the text was not a
 
 import sys
 
+PROBE = (
+    'digraph { node [shape=box width=0 margin=0 fontname="Helvetica,Arial,sans-serif"]; iiiiiiii; WWWWWWWW }'
+)
+
+
+def has_fonts(pygraphviz) -> bool:
+    """Whether letters differ in width: without any font each is drawn as the same small box."""
+    drawn = pygraphviz.AGraph(string=PROBE).draw(format="plain", prog="dot").decode("utf-8")
+    return len({line.split()[4] for line in drawn.splitlines() if line.startswith("node")}) > 1
+
 
 def main(form: str, dpi: int) -> int:
     try:
@@ -20,6 +30,8 @@ def main(form: str, dpi: int) -> int:
         if dpi:
             picture.graph_attr["dpi"] = str(dpi)
         data = picture.draw(format=form, prog="dot")
+        if form == "png" and not has_fonts(pygraphviz):
+            print("no fonts are installed, so a PNG has boxes for letters; an .svg has not", file=sys.stderr)
     except Exception as error:
         print(f"{error}", file=sys.stderr)
         return 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -463,6 +464,17 @@ def test_fontconfig_is_quiet_and_other_messages_are_not(tmp_path, monkeypatch):
         assert laid_out("digraph {}").strip() == b"ok"
     with pytest.warns(UserWarning, match="Graphviz: Warning: y"):
         laid_out("digraph {}", "png")
+
+
+def test_a_png_without_fonts_says_so(tmp_path, monkeypatch):
+    config = tmp_path / "fonts.conf"
+    config.write_text(f"<fontconfig><dir>{tmp_path}</dir><cachedir>{tmp_path}</cachedir></fontconfig>", "utf-8")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(config))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        laid_out("digraph {}", "png")
+    if sys.platform == "linux":  # elsewhere the system's fonts may be found without fontconfig
+        assert "no fonts are installed, so a PNG has boxes for letters" in str(told[0].message)
 
 
 # ------------------------------------------------------------ themes
