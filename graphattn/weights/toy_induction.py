@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from string import ascii_lowercase
+from typing import Any
 
 from ..errors import GraphError
 from ..graph import Graph
@@ -77,16 +78,16 @@ def toy_induction(text: str = TEXT) -> Specimen:
     )
     for i in range(LAYERS):
         stored = f"layers.{i}"
-        norm = {
+        weights: dict[str, Any] = {
             "gamma": parameter(f"gamma{i}", f"{stored}.ln.weight", "feature", title="γ"),
             "beta": parameter(f"beta{i}", f"{stored}.ln.bias", "feature", title="β"),
         }
-        projections = {
+        weights |= {
             f"w_{p}": parameter(f"w_{p}{i}", f"{stored}.{p}.weight", "feature", "feature", title=f"W_{p}")
             for p in "qkvo"
         }
         x = graph.block(
-            x, **norm, **projections, heads=HEADS, causal=True, eps="1e-5",
+            x, **weights, heads=HEADS, causal=True, eps="1e-5",
             name=f"layer{i}", title=f"Layer {i}",
         )  # fmt: skip
     final = graph.layernorm(
