@@ -7,6 +7,7 @@ editors and type checkers their signatures; `stub()` writes it, and a test keeps
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ def stub() -> str:
     """The text of `builders.pyi`."""
     lines = [
         "# Written by graphattn.builders.stub() from the registry; do not edit.",
+        "from collections.abc import Sequence",
         "from typing import Any",
         "",
         "from .graph import Operand, Tensor",
@@ -48,7 +50,7 @@ def stub() -> str:
     for op in OPS.values():
         if not op.fed:
             lines.append(_method(op))
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _method(op: Op) -> str:
@@ -68,12 +70,16 @@ def _method(op: Op) -> str:
 
 
 def _argument(p: Parameter) -> str:
-    kind = p.annotation.replace("Spec", "Operand")
+    kind = p.annotation.replace("Spec", "Operand").replace("tuple", "Sequence[Any]")
     if p.variadic:
         return f"*{p.name}: {kind}"
-    return f"{p.name}: {kind}" + ("" if p.required else f" = {p.default!r}")
+    return f"{p.name}: {kind}" + ("" if p.required else f" = {_literal(p.default)}")
+
+
+def _literal(default: Any) -> str:
+    return json.dumps(default) if isinstance(default, str) else repr(default)
 
 
 def _result(op: Op) -> str:
     annotation = str(op.shape.__annotations__.get("return", "Spec"))
-    return "Tensor" if annotation == "Spec" else "tuple[Tensor, ...]"
+    return "tuple[Tensor, ...]" if "dict" in annotation else "Tensor"

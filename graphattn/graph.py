@@ -290,8 +290,9 @@ class Graph(Builders):
                 return table[name]
         owner, _, port = name.rpartition(".")
         node = self._nodes.get(owner)
-        found = node is not None and port and port in node.ports
-        return Ref(owner, node.ports.index(port)) if found else None
+        if node is None or not port or port not in node.ports:
+            return None
+        return Ref(owner, node.ports.index(port))
 
     def _endings(self) -> dict[Any, list[Ref]]:
         """Every dotted ending of a tensor's name, and the tensors whose names end so."""

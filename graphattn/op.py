@@ -132,7 +132,7 @@ class Op:
         """The signature, read off the shape rule."""
         found: dict[str, Parameter] = {}
         for name, p in inspect.signature(self.shape).parameters.items():
-            annotation = str(p.annotation)
+            annotation = p.annotation if isinstance(p.annotation, str) else p.annotation.__name__
             found[name] = Parameter(
                 name=name,
                 operand="Spec" in annotation,
