@@ -38,8 +38,9 @@ def shape(
         raise Rejected(
             f"activation is {activation!r}; expected one of {known}{suggest(activation, ACTIVATIONS)}"
         )
-    if w_out is None:
-        raise Rejected("w_out is left out; expected a matrix (d, f)")
+    for name, given, expected in (("w_in", w_in, "(f, d)"), ("w_out", w_out, "(d, f)")):
+        if given is None:
+            raise Rejected(f"{name} is left out; expected a matrix {expected}")
     if w_gate is None and b_gate is not None:
         raise Rejected("b_gate is given without w_gate; expected both, or w_gate alone")
     hidden = _projected("in", x, w_in, b_in)
@@ -52,7 +53,7 @@ def shape(
     return _projected("out", hidden, w_out, b_out)
 
 
-def _projected(name: str, x: Spec, w: Spec, b: Spec | None) -> Spec:
+def _projected(name: str, x: Spec, w: Spec | None, b: Spec | None) -> Spec:
     try:
         return find("linear").shape(x, w, b)
     except Rejected as error:
@@ -96,6 +97,7 @@ register(
                 {},
                 "w_out: x has 4 features and w takes 3; expected as many",
             ),
+            Reject((Spec((3, 2)), Spec((4, 2))), {}, "w_out is left out; expected a matrix (d, f)"),
             Reject(
                 (Spec((3, 2)), Spec((4, 2)), None, Spec((2, 4))),
                 {"activation": "swish"},
