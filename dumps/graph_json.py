@@ -166,8 +166,8 @@ def read_json(text: str, what: str) -> Any:
         raise GraphError(f"{what}, line {error.lineno}, column {error.colno}: {error.msg}{end}") from None
     except (RecursionError, MemoryError):
         raise GraphError(f"{what} is nested too deep; expected at most some {RANK_LIMIT} levels") from None
-    except ValueError as error:
-        raise GraphError(f"{what}: {error}") from None
+    except ValueError:
+        raise GraphError(f"{what} holds an integer of more than 4300 digits; expected fewer") from None
 
 
 def check_format(data: Any, form: str, what: str) -> None:
@@ -193,7 +193,7 @@ def graph_of(data: Any, what: str) -> Graph:
     for i, scope in enumerate(scopes):
         where = f"{what}: scopes[{i}]"
         with place(where):
-            assembly.scope(*(entry(scope, key, kind, "it", None) for key, kind in _SCOPE_KEYS))
+            assembly.scope(*(entry(scope, key, kind, "", None) for key, kind in _SCOPE_KEYS))
     for record, refs in _sorted(data, what):
         where = f"{what}: node {_shown(record['id'])}"
         with place(where):
@@ -226,23 +226,19 @@ _KINDS = {dict: "an object", list: "a list", str: "a text", int: "an integer", b
 _MISSING: Any = object()
 
 
-def entry(data: Mapping[str, Any], key: str, kind: type, what: str, default: Any = _MISSING) -> Any:
+def entry(data: Mapping[str, Any], key: str, kind: type, what: str = "", default: Any = _MISSING) -> Any:
     """The value of a key, of that JSON type; the default where there is none (or null, if that is
-    the default)."""
+    the default). `what` is how messages call the object, where they do not already."""
     value = data.get(key, default)
     if value is _MISSING:
-        raise GraphError(f"{what} has no {key!r}; expected {_KINDS[kind]}")
-    return value if value is default else need(value, kind, f"{what}: {key}")
+        raise GraphError(f"{what or 'it'} has no {key!r}; expected {_KINDS[kind]}")
+    return value if value is default else need(value, kind, f"{what}: {key}" if what else key)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
-    return (
-        shortened(value)
-        if isinstance(value, str)
-        else {None: "null", True: "true", False: "false"}.get(value, str(value)[:40])
-    )
+    return shortened(value) if isinstance(value, str) else json.dumps(value)[:40]
 
 
 def _sorted(
@@ -304,7 +300,7 @@ def _operands(
     operands: dict[str, list[tuple[str, int] | None]] = {}
     for name, slots in found.items():
         with place(f"{what}: node {shortened(name)}"):
-            declared = len(find(entry(records[name], "op", str, "it")).operands)
+            declared = len(find(entry(records[name], "op", str)).operands)
         count = max(slots, default=-1) + 1
         if count > max(declared, len(slots)):
             raise GraphError(
@@ -335,11 +331,11 @@ def _add(assembly: Assembly, record: Mapping[str, Any], operands: Iterable[tuple
         if operand is not None and operand[1] >= len(graph.nodes[operand[0]].ports):
             raise GraphError(f"operand {operand[0]!r} has no output {operand[1]}")
         refs.append(None if operand is None else Ref(*operand))
-    title, scope = entry(record, "title", str, "it", None), entry(record, "scope", str, "it", None)
-    attributes = read_attributes(entry(record, "attributes", dict, "it", {}))
+    title, scope = entry(record, "title", str, "", None), entry(record, "scope", str, "", None)
+    attributes = read_attributes(entry(record, "attributes", dict, "", {}))
     assembly.node(name, record["op"], refs, attributes, title, scope)
     if record.get("outputs") is not None:
-        _check_outputs(graph.nodes[name], entry(record, "outputs", list, "it"))
+        _check_outputs(graph.nodes[name], entry(record, "outputs", list))
 
 
 def _check_outputs(node: Node, told: Sequence[Any]) -> None:
@@ -363,11 +359,11 @@ def _composite(assembly: Assembly, scope: Mapping[str, Any]) -> None:
     who = f"scope {name!r}"
     refs = [
         None if tensor is None else _tensor(assembly, tensor, who)
-        for tensor in entry(scope, "operands", list, "it", [])
+        for tensor in entry(scope, "operands", list, "", [])
     ]
-    outputs = [_tensor(assembly, tensor, who) for tensor in entry(scope, "outputs", list, "it", [])]
-    attributes = read_attributes(entry(scope, "attributes", dict, "it", {}))
-    assembly.composite(name, entry(scope, "op", str, "it"), refs, attributes, outputs)
+    outputs = [_tensor(assembly, tensor, who) for tensor in entry(scope, "outputs", list, "", [])]
+    attributes = read_attributes(entry(scope, "attributes", dict, "", {}))
+    assembly.composite(name, entry(scope, "op", str), refs, attributes, outputs)
 
 
 def read_attributes(data: Mapping[str, Any]) -> dict[str, Any]:

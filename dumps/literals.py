@@ -85,7 +85,7 @@ def number(word: str) -> Any:
             return int(word)
         value = float(word)
     except ValueError:
-        if word.lstrip("-").isdecimal():
+        if word.removeprefix("-").isdecimal():
             raise GraphError(f"{shortened(word)} has {len(word)} digits; expected at most 4300") from None
         raise GraphError(f"{shortened(word)} is not a value; expected a number, text or a tuple") from None
     if math.isinf(value):

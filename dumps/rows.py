@@ -255,9 +255,14 @@ def visible(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Any]]:
         yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row) if not mask[j])
 
 
+def is_share(op: Op) -> bool:
+    """Whether an op's values are shares between 0 and 1, as weights are."""
+    return op.range == (0.0, 1.0)
+
+
 def facts(tensor: TensorRow, op: Op, numbers: Numbers) -> Facts:
-    """The facts of a recorded tensor of numbers. Sums are looked at where the op's values have a
-    known range, as weights have."""
+    """The facts of a recorded tensor of numbers. Sums are looked at where the op's values are shares,
+    as weights are."""
     largest = smallest = None
     seen = 0
     for index, cell in visible(tensor):
@@ -268,7 +273,7 @@ def facts(tensor: TensorRow, op: Op, numbers: Numbers) -> Facts:
             largest = (index, cell)
         if smallest is None or cell < smallest[1]:
             smallest = (index, cell)
-    sums = _sums(tensor, numbers) if op.range is not None else None
+    sums = _sums(tensor, numbers) if is_share(op) else None
     return Facts(sums, largest, smallest, tensor.spec.size - seen)
 
 

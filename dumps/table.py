@@ -81,7 +81,8 @@ class Pretty:
         if any(isinstance(cell, Fraction) for cell in cells) and max(map(_size, cells)) < 10**6:
             return str
         largest = max((abs(cell) for cell in cells if numbers.isfinite(cell)), default=0)
-        if largest >= 10**6 or 0 < largest < 10.0 ** (1 - self.decimals):
+        least = 10.0 ** (1 - self.decimals) if self.decimals > 1 else 0.5 * 10.0**-self.decimals
+        if largest >= 10**6 or 0 < largest < least:
             return lambda cell: _scientific(cell, self.decimals, numbers)
         zero = f"-{0:.{self.decimals}f}"
 

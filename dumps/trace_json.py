@@ -122,7 +122,7 @@ def trace_of(data: Any, what: str) -> Trace:
     graph = graph_of(entry(data, "graph", dict, what), f"{what}: graph")
     need_sources(graph, what)
     with place(what):
-        numbers = of(entry(data, "numbers", str, "it", "float"))
+        numbers = of(entry(data, "numbers", str, "", "float"))
     labels = {
         axis: [
             need(item, str, f"{what}: a label of axis {axis!r}")
@@ -162,16 +162,16 @@ class _Steps:
 
     def read(self, step: Mapping[str, Any]) -> None:
         """Take in one step."""
-        name = entry(step, "name", str, "it")
+        name = entry(step, "name", str)
         if name not in self.order:
             raise GraphError(f"{name[:40]!r} is not a step of the graph")
         if self.evaluated and self.order[name] <= self.order[self.evaluated[-1]]:
             raise GraphError(f"step {name!r} comes twice or too late; expected the order of the graph")
         node = self.graph.nodes[name]
         self.evaluated.append(name)
-        self.warnings[name] = [need(item, str, "a warning") for item in entry(step, "warnings", list, "it", [])]
-        self.patched += [need(item, str, "a patched tensor") for item in entry(step, "patched", list, "it", [])]
-        outputs = entry(step, "outputs", list, "it")
+        self.warnings[name] = [need(item, str, "a warning") for item in entry(step, "warnings", list, "", [])]
+        self.patched += [need(item, str, "a patched tensor") for item in entry(step, "patched", list, "", [])]
+        outputs = entry(step, "outputs", list)
         if len(outputs) != len(node.ports):
             raise GraphError(f"it has {len(outputs)} outputs; {node.op.name} gives {len(node.ports)}")
         for port, output in enumerate(outputs):

@@ -23,7 +23,7 @@ from graphattn import nested
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
-from graphattn.dumps.rows import StepRow, TensorRow, facts, labels_of, shape_text, step_rows
+from graphattn.dumps.rows import StepRow, TensorRow, facts, is_share, labels_of, shape_text, step_rows
 from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left, left_out, read_table, table, width
 from graphattn.errors import GraphError, suggest
 from graphattn.graph import Graph, Node
@@ -108,7 +108,7 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
         lines.append(("patched", name, ""))
     if only is not None:
         lines.append(("only", " ".join(map(plain, only)), ""))
-    kinds = max(8, *(len(kind) + 2 for kind, _, _ in lines))
+    kinds = max(8, *(len(kind) + 1 for kind, _, _ in lines))
     names = max(8, *(len(name) + 2 for _, name, _ in lines))
     for kind, name, rest in lines:
         yield f"{kind:<{kinds}}{name:<{names}}{rest}".rstrip()
@@ -154,12 +154,12 @@ def _told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Number
     """The facts that stand below a tensor."""
     omitted = left_out(tensor, form)
     told = [omitted] if omitted else []
-    if tensor.spec.size and tensor.spec.kind == "float" and (omitted or row.op.range is not None):
+    if tensor.spec.size and tensor.spec.kind == "float" and (omitted or is_share(row.op)):
         found = facts(tensor, row.op, numbers)
         write = form.cell(tensor, numbers)
         if found.sums:
             told.append(f"{found.sums} sum to 1")
-        if omitted and row.op.range is None and found.smallest is not None:
+        if omitted and not is_share(row.op) and found.smallest is not None:
             told.append(_cell_told("smallest", tensor, *found.smallest, write))
         if found.largest is not None:
             told.append(_cell_told("largest", tensor, *found.largest, write))
