@@ -12,7 +12,7 @@ import pytest
 from source import Import, imports, imports_of, modules
 
 CORE = (
-    "errors", "axes", "numbers", "rounded", "nested", "cells", "masks", "op", "elementwise", "reductions",
+    "errors", "axes", "numbers", "rounded", "nested", "cells", "masks", "op", "elementwise", "reductions", "layers",
     "builders", "graph", "ops", "interpreter", "trace", "specimen",
 )  # fmt: skip
 
@@ -24,6 +24,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "weights": ("core", "passes"),
     "scalar": ("core", "passes"),
     "insight": ("core", "passes", "dumps"),
+    "conventions": ("core",),
     "model_file": ("core", "passes", "dumps"),
     "experiments": ("core", "passes", "dumps", "model", "model_file"),
     "cli": ("core", "passes", "dumps", "builtin", "model", "weights", "scalar", "insight", "experiments"),

@@ -1,0 +1,71 @@
+"""Nothing recurses on the depth of a graph."""
+
+import sys
+
+import pytest
+
+from graphattn import Graph, Trace, run, steps
+from graphattn.passes.bind import bind
+from graphattn.passes.common_subexpressions import common_subexpressions
+from graphattn.passes.constant_folding import constant_folding
+from graphattn.passes.cost import cost
+from graphattn.passes.dead_code import dead_code
+from graphattn.passes.verify import verify
+from graphattn.passes.zoom import fuse, zoom
+
+LENGTH = 20_000
+"""Twenty times what Python's own stack would take."""
+
+
+@pytest.fixture(scope="module")
+def chain():
+    g = Graph("chain")
+    y, one = g.input("x", (1,)), g.input("one", (1,))
+    for i in range(LENGTH):
+        y = g.add(y, one, name=f"n{i}")
+    g.output(y=y)
+    return g
+
+
+FEEDS = {"x": [0.0], "one": [1.0]}
+
+
+def test_a_long_chain_is_longer_than_the_stack():
+    assert 10 * sys.getrecursionlimit() < LENGTH
+
+
+def test_a_long_chain_runs(chain):
+    trace = run(chain, FEEDS)
+    assert trace["y"] == [float(LENGTH)]
+    assert trace.warnings == [] and trace.masked("y") is None
+    assert run(chain, FEEDS, targets=["y"])["y"] == trace["y"]
+    assert run(chain, FEEDS, keep=["y"]).names == [f"n{LENGTH - 1}"]
+    assert sum(1 for _ in steps(chain, FEEDS)) == len(chain)
+    assert Trace.restore(chain, {name: trace[name] for name in trace.names}) == trace
+
+
+def test_passes_over_a_long_chain(chain):
+    assert zoom(chain) is chain and fuse(chain) == chain
+    assert verify(chain).ok
+    assert dead_code(chain) is chain
+    assert common_subexpressions(chain) == chain
+    folded = constant_folding(bind(chain, FEEDS))
+    assert run(folded)["y"] == [float(LENGTH)]
+    assert cost(chain) is not None
+
+
+def test_a_long_chain_of_composites():
+    g = Graph("chain")
+    y = g.input("x", (1, 2))
+    for i in range(400):
+        y = g.softmax(y, name=f"n{i}")
+    g.output(y=y)
+    fine = zoom(g)
+    assert len(fine) > 2 * sys.getrecursionlimit()
+    assert run(fine, {"x": [[1.0, 2.0]]})["y"] == run(g, {"x": [[1.0, 2.0]]})["y"]
+    assert fuse(fine) == g
+
+
+def test_a_long_chain_is_printed(chain):
+    text = str(chain)
+    assert f"n{LENGTH - 1}" in text or "more" in text or "…" in text
