@@ -21,12 +21,13 @@ def folded(x: Spec, *, axis: int = -1) -> Spec:
     return Spec((*x.shape[:place], 1, *x.shape[place + 1 :]), x.axes)
 
 
-def along_axis(function: Callable[[Any], Any], x: Spec, axis: int, **bound: Any) -> Kernel:
-    """A kernel that applies `function`, from row to row, along an axis."""
+def along_axis(function: Callable[..., Any], x: Spec, axis: int, zero: Any = 0.0, **bound: Any) -> Kernel:
+    """A kernel that applies `function`, from row to row, along an axis; `zero` is a number of the
+    type that the rows hold."""
     place = position(axis, x.rank)
     inside = x.rank - place - 1
     if inside and not x.size:
-        cells = function([0.0] * x.shape[place], **bound)
+        cells = function([zero] * x.shape[place], **bound)
         return Kernel(along_nothing, inside + 1, cells=cells, inside=x.shape[place + 1 :])
     return Kernel(function, 1, along=inside, **bound)
 
@@ -73,7 +74,7 @@ def reduction(
     `bound` gives the functions of the number type that it takes."""
 
     def kernel(numbers: Numbers, x: Spec, *, axis: int) -> Kernel:
-        return along_axis(row, x, axis, **bound(numbers))
+        return along_axis(row, x, axis, zero=numbers.lift(0), **bound(numbers))
 
     return Op(
         **{
