@@ -69,6 +69,7 @@ def fuse(graph: Graph, level: str = "block") -> Graph:
             break
         graph = _collapse(graph, ready)
     stays = [f"fuse: {name} stays expanded: {reason}" for name, reason in reasons.items()]
+    stays = [told for told in stays if told not in graph.notes]
     if stays:
         graph = _copy(graph)
         graph.notes = (*graph.notes, *stays)
