@@ -26,10 +26,11 @@ for _library in ("OMP", "OPENBLAS", "MKL"):  # CPU time of one thread is what is
 
 import growth  # noqa: E402
 import startup  # noqa: E402
-from contenders import PEERS, Case, Contender, case, graph_of, traced  # noqa: E402
+from contenders import PEERS, Case, Contender, case, graph_of, result, traced  # noqa: E402
+from timing import interleaved, ratio, told  # noqa: E402
+
 from graphattn.interpreter import plan_of  # noqa: E402
 from graphattn.nested import flat  # noqa: E402
-from timing import interleaved, ratio, told  # noqa: E402
 
 SIZES = ((4, 8, 2), (8, 64, 4), (64, 64, 4), (128, 128, 8))
 LARGE = (512, 64, 8)
@@ -73,11 +74,10 @@ def compare(one: Case, seconds: float) -> None:
 
 def agree(calls: dict[str, Contender]) -> None:
     """Stop unless all contenders give the same y."""
-    expected = list(flat(calls[OURS]()))
+    expected = list(flat(result(calls[OURS]())))
     for name, call in calls.items():
-        y = call()
-        found = list(flat(y.tolist() if hasattr(y, "tolist") else y))
-        apart = max(map(abs, (a - b for a, b in zip(found, expected, strict=True))))
+        found = flat(result(call()))
+        apart = max(abs(a - b) for a, b in zip(found, expected, strict=True))
         if not apart <= TOLERANCE:
             raise SystemExit(f"{name} is {apart} away from {OURS}; expected at most {TOLERANCE}")
 

@@ -2,9 +2,10 @@
 
     y = x + concat(attention per head(LayerNorm(x))) W_Oᵀ        causal, projections without biases
 
-Every maker takes a `Case` and gives a function without arguments that evaluates the block once and
-returns y, n rows of d numbers. Weights are in place, and feeds in the form that the contender likes
-best, before the clock runs. A maker whose library is missing raises ImportError.
+Every maker takes a `Case` and gives a function without arguments that evaluates the block once;
+`result` reads y off what it returns, n rows of d numbers. Weights are in place, and feeds in the form
+that the contender likes best, before the clock runs. A maker whose library is missing raises
+ImportError.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any
 
-from graphattn import Graph, run
+from graphattn import Graph, Trace, run
 from graphattn.numbers import dot
 from graphattn.ops.causal_mask import causal_mask
 from graphattn.ops.concat import concat
@@ -81,7 +82,7 @@ def graph_of(case: Case) -> Graph:
 def traced(case: Case) -> Contender:
     """A run of the graph that records everything; the plan is made by the first call."""
     graph, feeds = graph_of(case), {"x": case.x}
-    return lambda: run(graph, feeds)["y"]
+    return lambda: run(graph, feeds)
 
 
 # ---------------------------------------------------------------- (a) the same kernels by hand
@@ -252,6 +253,12 @@ def onnx_reference(case: Case) -> Contender:
     evaluator = ReferenceEvaluator(model)
     feeds = {"x": np.array(case.x)}
     return lambda: evaluator.run(None, feeds)[-1]
+
+
+def result(returned: Any) -> Matrix:
+    """y, from what a contender returned: a trace, an array or lists."""
+    y = returned["y"] if isinstance(returned, Trace) else returned
+    return y.tolist() if hasattr(y, "tolist") else y
 
 
 PEERS: dict[str, Callable[[Case], Contender]] = {

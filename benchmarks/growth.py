@@ -9,8 +9,9 @@ from statistics import median
 from typing import NamedTuple
 
 from contenders import case, graph_of, traced
-from graphattn import run
 from timing import interleaved, once
+
+from graphattn import run
 
 TIMED = (
     *((n, 64, 4) for n in (16, 32, 64, 128, 256)),
