@@ -55,15 +55,13 @@ class _Writer:
         self.paths = scope_paths(graph)
         self.opened: set[str] = set()
         self.last: dict[str, int] = {}
-        """The position of the last node in each scope."""
-        self.tensors = {
-            name
-            for node in graph.nodes.values()
-            for port in range(len(node.ports))
-            for name in (
-                (node.name, node.tensor_name(port)) if len(node.ports) == 1 else (node.tensor_name(port),)
-            )
-        }
+        """Where each scope is left for the last time."""
+        self.tensors: set[str] = set()
+        """Every name that a word can mean."""
+        for node in graph.nodes.values():
+            self.tensors.update(map(node.tensor_name, range(len(node.ports))))
+            if len(node.ports) == 1:
+                self.tensors.add(node.name)
 
     def lines(self) -> Iterator[str]:
         graph = self.graph
@@ -80,18 +78,17 @@ class _Writer:
         yield "end"
 
     def _body(self) -> Iterator[str]:
-        """The nodes in their scopes."""
-        nodes = self.graph.nodes.values()
-        for position, node in enumerate(nodes):
-            for scope in self.paths[node.scope]:
-                self.last[scope] = position
-        for position, node in enumerate(nodes):
-            yield from self._move(self.paths[node.scope], position)
-            yield self._node(node)
-        for scope in scopes_in_order(self.graph):
-            if scope.name not in self.last:
-                yield from self._move(self.paths[scope.name], len(nodes))
-        yield from self._move((), len(nodes))
+        """The nodes in their scopes, and after them the scopes that have no nodes."""
+        filled = {scope for node in self.graph.nodes.values() for scope in self.paths[node.scope]}
+        stops: list[tuple[str | None, Node | None]] = [(node.scope, node) for node in self.graph.nodes.values()]
+        stops += [(scope.name, None) for scope in scopes_in_order(self.graph) if scope.name not in filled]
+        for position, (scope, _) in enumerate(stops):
+            self.last.update(dict.fromkeys(self.paths[scope], position))
+        for position, (scope, node) in enumerate(stops):
+            yield from self._move(self.paths[scope], position)
+            if node is not None:
+                yield self._node(node)
+        yield from self._move((), len(stops))
 
     def _move(self, path: tuple[str, ...], position: int) -> Iterator[str]:
         """Leave scopes and enter others; a composite returns when it is left for the last time."""
@@ -102,8 +99,8 @@ class _Writer:
             common += 1
         while len(self.path) > common:
             scope = self.graph.scopes[self.path[-1]]
-            if scope.op is not None and self.last.get(scope.name, -1) < position:
-                yield INDENT * len(self.path) + f"return {', '.join(self._words(scope.outputs))}"
+            if scope.op is not None and self.last[scope.name] < position:
+                yield INDENT * len(self.path) + f"return {', '.join(map(self._word_of, scope.outputs))}"
             self.path = self.path[:-1]
         for name in path[common:]:
             scope = self.graph.scopes[name]
@@ -131,11 +128,11 @@ class _Writer:
         return name.removeprefix(f"{self.path[-1]}.") if name.startswith(f"{self.path[-1]}.") else f".{name}"
 
     def _words(self, refs: Sequence[Ref | None]) -> list[str | None]:
-        names = (None if ref is None else self.graph.tensor_name(ref) for ref in refs)
-        return [name if name is None or not self.path else self._word(name) for name in names]
+        return [None if ref is None else self._word_of(ref) for ref in refs]
 
-    def _word(self, name: str) -> str:
-        """The shortest word that means the tensor `name` here."""
+    def _word_of(self, ref: Ref) -> str:
+        """The shortest word that means an output here."""
+        name = self.graph.tensor_name(ref)
         for depth in range(len(self.path), -1, -1):
             prefix = f"{self.path[depth - 1]}." if depth else ""
             if name.startswith(prefix):

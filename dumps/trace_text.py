@@ -160,9 +160,9 @@ def _told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Number
         if found.sums:
             told.append(f"{found.sums} sum to 1")
         if omitted and not is_share(row.op) and found.smallest is not None:
-            told.append(_cell_told("smallest", tensor, *found.smallest, write))
+            told.append(_cell_told("smallest", tensor, found.smallest, write))
         if found.largest is not None:
-            told.append(_cell_told("largest", tensor, *found.largest, write))
+            told.append(_cell_told("largest", tensor, found.largest, write))
     if tensor.mask is not None and any(nested.flat(tensor.mask)):
         told.append(f"{HIDDEN} = masked")
     if tensor.patched:
@@ -170,7 +170,8 @@ def _told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Number
     return told
 
 
-def _cell_told(what: str, tensor: TensorRow, index: tuple[int, ...], cell: Any, write: Any) -> str:
+def _cell_told(what: str, tensor: TensorRow, found: tuple[tuple[int, ...], Any], write: Any) -> str:
+    index, cell = found
     return f"{what} {write(cell)}" + (f" at {index_text(tensor, index)}" if index else "")
 
 

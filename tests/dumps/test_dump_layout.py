@@ -7,9 +7,10 @@ import pytest
 from graphattn import Graph, GraphError, run
 from graphattn.dumps.graph_json import graph_json
 from graphattn.dumps.graph_text import graph_text
-from graphattn.dumps.rows import facts, node_rows, step_rows
+from graphattn.dumps.rows import facts, node_rows, shown_attributes, step_rows
 from graphattn.dumps.table import label, left, right, width
 from graphattn.dumps.trace_text import trace_text
+from graphattn.op import find
 
 X = [[0.5, -1.0, 0.25, 0.75], [1.5, 0.0, -0.5, -1.0], [-0.75, 1.25, 1.0, 0.5]]
 
@@ -310,3 +311,9 @@ def test_expressions():
     assert written["a"] == "linear(x, x)"
     assert written["b"] == "softmax(x, axis=0)"
     assert written["c"] == "layernorm(x, beta=beta, eps=1e-05)"
+
+
+def test_shown_attributes():
+    shown = shown_attributes(find("attention"), {"causal": 0, "offset": 0})
+    assert list(shown) == ["causal"] and shown["causal"] is not False
+    assert shown_attributes(find("layernorm"), {"eps": 1e-05}) == {"eps": 1e-05}

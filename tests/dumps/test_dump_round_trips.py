@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -15,6 +16,7 @@ from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.trace_json import read_trace_json, trace_json
 from graphattn.dumps.trace_text import read_trace, trace_text
+from graphattn.graph import Scope
 from graphattn.op import LEVELS, OPS
 from graphattn.passes.zoom import fuse
 
@@ -179,6 +181,20 @@ def test_scopes_whose_nodes_do_not_stand_together():
         pass
     same_graph(g)
     assert "again first\n" in graph_text(g) and "    again inner\n" in graph_text(g)
+
+
+def test_composites_whose_nodes_are_gone():
+    g = Graph("gone")
+    x = g.input("x", (2, 2))
+    g.output(y=g.layernorm(g.softmax(x, name="a"), name="b"))
+    fine = g.at("primitive")
+    bare = Graph("gone")
+    for node in fine.nodes.values():
+        bare.adopt(replace(node, scope=None) if node.scope == "a" else node)
+    for scope in (*fine.scopes.values(), Scope("b.late", parent="b"), Scope("a.late", parent="a")):
+        bare.adopt_scope(scope)
+    same_graph(bare)
+    assert graph_text(bare).count("return ") == len(fine.scopes)
 
 
 def test_names_that_hide_each_other():
