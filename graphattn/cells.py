@@ -12,7 +12,7 @@ any number type. Sums are flat, so trees stay shallow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .numbers import FLOAT, Numbers
@@ -36,10 +36,14 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function of expressions; `FUNCTIONS` names them all."""
+    """A function of expressions; `FUNCTIONS` names them all.
+
+    `name` is what a formula calls it where it is written (max, mean, Σ exp); '' = it is written out.
+    """
 
     function: str
     args: tuple[Expression, ...]
+    name: str = field(default="", compare=False)
 
 
 Expression = Cell | Literal | Apply
@@ -95,15 +99,29 @@ def maximum(terms: Iterable[Expression]) -> Apply:
     return Apply("maximum", tuple(terms))
 
 
-def evaluate(expression: Expression, lookup: Callable[[Cell], Any], numbers: Numbers = FLOAT) -> Any:
-    """The value of an expression; `lookup` gives the value of a cell."""
+def named(name: str, expression: Apply) -> Apply:
+    """The expression, with a name that formulas write in its place."""
+    return replace(expression, name=name)
+
+
+def evaluate(
+    expression: Expression,
+    lookup: Callable[[Cell], Any],
+    numbers: Numbers = FLOAT,
+    done: dict[int, Any] | None = None,
+) -> Any:
+    """The value of an expression; `lookup` gives the value of a cell. What stands in it several times
+    is evaluated once; `done` holds those values by `id`."""
     if isinstance(expression, Cell):
         return lookup(expression)
     if isinstance(expression, Literal):
         value = expression.value
         return value if isinstance(value, bool) else numbers.lift(value)
-    args = (evaluate(arg, lookup, numbers) for arg in expression.args)
-    return FUNCTIONS[expression.function](numbers, *args)
+    done = {} if done is None else done
+    if id(expression) not in done:
+        args = [evaluate(arg, lookup, numbers, done) for arg in expression.args]
+        done[id(expression)] = FUNCTIONS[expression.function](numbers, *args)
+    return done[id(expression)]
 
 
 def sources(expression: Expression) -> Iterator[Cell]:

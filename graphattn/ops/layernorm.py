@@ -10,7 +10,7 @@ import math
 
 from .. import masks
 from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
-from ..cells import Cell, Literal, add, divide, multiply, sqrt, subtract, total
+from ..cells import Cell, Literal, add, divide, multiply, named, sqrt, subtract, total
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..numbers import divide as quotient
@@ -66,9 +66,10 @@ def explain(index, x: Spec, gamma, beta, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
     count = Literal(x.shape[-1])
-    mean = divide(total(row), count)
+    mean = named("mean", divide(total(row), count))
     squares = (multiply(subtract(cell, mean), subtract(cell, mean)) for cell in row)
-    root = sqrt(add(divide(total(squares), count), Literal(str(eps), "eps")))
+    variance = named("variance", divide(total(squares), count))
+    root = sqrt(add(variance, Literal(str(eps), "eps")))
     y = divide(subtract(Cell(0, index), mean), root)
     if gamma is not None:
         y = multiply(y, Cell(1, (j,)))

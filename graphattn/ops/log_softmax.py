@@ -11,7 +11,7 @@ import math
 
 from .. import masks
 from ..axes import Spec, position
-from ..cells import Cell, exp, log, maximum, subtract, total
+from ..cells import Cell, exp, log, maximum, named, subtract, total
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 from ..reductions import along_axis, folded, line, nothing_visible
@@ -43,8 +43,8 @@ def expand(g, x, *, axis):
 
 def explain(index, x: Spec, *, axis):
     row = list(line(index, x, axis))
-    peak = maximum(row)
-    log_total = log(total(exp(subtract(cell, peak)) for cell in row))
+    peak = named("max", maximum(row))
+    log_total = log(named("Σ exp", total(exp(subtract(cell, peak)) for cell in row)))
     return subtract(subtract(Cell(0, index), peak), log_total)
 
 

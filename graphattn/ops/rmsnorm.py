@@ -10,7 +10,7 @@ import math
 
 from .. import masks
 from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
-from ..cells import Cell, Literal, add, divide, multiply, sqrt, total
+from ..cells import Cell, Literal, add, divide, multiply, named, sqrt, total
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..numbers import divide as quotient
@@ -51,7 +51,7 @@ def expand(g, x, gamma, *, eps):
 def explain(index, x: Spec, gamma, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
-    mean = divide(total(multiply(cell, cell) for cell in row), Literal(x.shape[-1]))
+    mean = named("mean square", divide(total(multiply(cell, cell) for cell in row), Literal(x.shape[-1])))
     y = divide(Cell(0, index), sqrt(add(mean, Literal(str(eps), "eps"))))
     return y if gamma is None else multiply(y, Cell(1, (j,)))
 

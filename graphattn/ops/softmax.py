@@ -12,7 +12,7 @@ import math
 
 from .. import masks
 from ..axes import Spec, position
-from ..cells import Apply, Cell, Literal, divide, exp, maximum, subtract, total, where
+from ..cells import Apply, Cell, Literal, divide, exp, maximum, named, subtract, total, where
 from ..errors import Rejected, suggest
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -57,8 +57,9 @@ def expand(g, x, *, axis, empty):
 
 def explain(index, x: Spec, *, axis, empty):
     row = list(line(index, x, axis))
-    peak = maximum(row)
-    weight = divide(exp(subtract(Cell(0, index), peak)), total(exp(subtract(cell, peak)) for cell in row))
+    peak = named("max", maximum(row))
+    all_raised = named("Σ exp", total(exp(subtract(cell, peak)) for cell in row))
+    weight = divide(exp(subtract(Cell(0, index), peak)), all_raised)
     if empty == "nan":
         return weight
     return where(Apply("visible", (peak,)), weight, Literal(0))
