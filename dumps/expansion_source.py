@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,7 +68,7 @@ class _ExpansionWriter(FunctionWriter):
         fixed = {p.name: p.default for p in op.parameters.values() if p.name not in signature.parameters}
         super().__init__(
             definitions, sys.modules[expand.__module__], expand.__name__, signature.name,
-            {self.builder: Expression(self.builder), **fixed}, signature.parameters, signature.doc,
+            {self.builder: Expression(self.builder), **fixed}, signature.parameters, signature.doc or None,
         )  # fmt: skip
         self.op = op
         self.others = others
@@ -157,41 +157,44 @@ class _ExpansionWriter(FunctionWriter):
         op = find(node.func.attr)
         if op.name in self.others:
             return self._other(op, node)
-        starred = node.args[0] if node.args and isinstance(node.args[0], ast.Starred) else None
-        given = {} if starred else self._given(op, node)
-        operands = [given.get(p.name) for p in op.operands if not p.variadic]
-        specs: list[Spec | None] = [self._spec(operand) for operand in operands] or [Spec(MATRIX)] * 2
-        attributes = {
-            name: self._value(given[name]) if name in given else default
-            for name, default in op.defaults.items()
-        }
         if op.kernel is None:
             raise GraphError(
                 f"{op.name} has neither a kernel nor a function in this file; expected one of them"
             )
-        kernel = op.kernel(_symbolic(self.definitions), *specs, **attributes)
-        call = KernelCall(self.definitions, kernel, specs)
-        if starred is not None:
-            together = self.text(starred.value)
-            if kernel.ranks[0] == len(MATRIX):
-                return call.call([f"*{together}"])
-            return f"[{call.call(['*rows'])} for rows in zip(*{together})]"
-        texts = [
-            None if spec is None else self.text(o)
-            for spec, o in zip(specs, operands)
-            if o is not None or not spec
-        ]
-        labels = [p.name for p in op.operands]
+        given = self._given(op, node)
+        attributes = {k: self._value(given[k]) if k in given else v for k, v in op.defaults.items()}
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            return self._together(op, node.args, attributes)
+        variadic = any(p.variadic for p in op.operands)
+        operands = node.args if variadic else [given.get(p.name) for p in op.operands]
+        specs = [self._spec(operand) for operand in operands]
+        texts = [None if o is None or s is None else self.text(o) for o, s in zip(operands, specs, strict=True)]
+        labels = [op.operand_name(slot) for slot in range(len(operands))]
+        call = self._call_of(op, specs, attributes)
         lines = call.lines(" " * node.col_offset, texts, labels, self.bound | set(self.rename.values()))
         line = self.source.lines[node.lineno - 1]
         indent = line[: len(line) - len(line.lstrip())].decode()
         return ("\n" + indent).join(lines).lstrip()
 
+    def _together(self, op: Op, arguments: list[ast.expr], attributes: Mapping[str, Any]) -> str:
+        """A call with any number of matrices, `g.concat(*parts)`."""
+        (starred,) = arguments
+        assert isinstance(starred, ast.Starred)
+        parts = self.text(starred.value)
+        call = self._call_of(op, [Spec(MATRIX)] * 2, attributes)
+        if call.kernel.ranks[0] == len(MATRIX):
+            return call.call([f"*{parts}"])
+        return f"[{call.call(['*rows'])} for rows in zip(*{parts})]"
+
+    def _call_of(self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> KernelCall:
+        assert op.kernel is not None
+        return KernelCall(self.definitions, op.kernel(_symbolic(self.definitions), *specs, **attributes), specs)
+
     def _given(self, op: Op, node: ast.Call) -> dict[str, ast.expr]:
         """The arguments of a builder by the op's parameters."""
-        positional = [p.name for p in op.parameters.values() if not p.keyword_only]
-        given = dict(zip(positional, node.args))
-        return given | {k.arg: k.value for k in node.keywords if k.arg in op.parameters}
+        positional = [p.name for p in op.parameters.values() if not p.keyword_only and not p.variadic]
+        keywords = {k.arg: k.value for k in node.keywords if k.arg is not None and k.arg in op.parameters}
+        return {**dict(zip(positional, node.args)), **keywords}
 
     def _other(self, op: Op, node: ast.Call) -> str:
         """A composite, as the call of its function in this file."""

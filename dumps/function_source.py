@@ -148,9 +148,7 @@ class Definitions:
         if getattr(builtins, getattr(function, "__name__", ""), None) is function:
             return function.__name__
         if function not in OPERATORS:
-            raise GraphError(
-                f"{function!r} has no source that can stand alone; expected a plain function of a module"
-            )
+            raise _no_source(repr(function))
         if function not in self._names:
             count = OPERATORS[function].count("{}")
             self._names[function] = name = self.new_name(function.__name__)
@@ -260,6 +258,8 @@ class FunctionWriter(Rewriter):
 
     def written(self) -> str:
         """The definition, under its new name."""
+        if self.own not in self.source.statements:
+            raise _no_source(f"{self.module.__name__}.{self.own}")
         return "\n\n\n".join(map(self._statement, self.source.statements[self.own]))
 
     def _statement(self, statement: ast.stmt) -> str:
@@ -460,11 +460,12 @@ def _home(function: Any) -> tuple[ModuleType, str] | None:
     if module in (None, builtins) or not isinstance(function, (type, FunctionType)):
         return None
     if vars(module).get(name) is not function:
-        raise GraphError(
-            f"{module.__name__}.{name} has no source that can stand alone;"
-            " expected a plain function of a module"
-        )
+        raise _no_source(f"{module.__name__}.{name}")
     return module, name
+
+
+def _no_source(what: str) -> GraphError:
+    return GraphError(f"{what} has no source that can stand alone; expected a plain function of a module")
 
 
 def _origin(module: ModuleType, name: str) -> tuple[ModuleType, str]:

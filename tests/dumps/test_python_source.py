@@ -173,13 +173,18 @@ def test_without_outputs_what_nothing_uses_is_returned():
     assert found["b.part1"] == [[1.0], [3.0]]
 
 
-def test_a_chain_of_many_nodes_is_written_in_linear_time():
+def chain(length):
     g = Graph("chain")
     x = g.input("x", (1,))
-    for _ in range(5000):
+    for _ in range(length):
         x = g.add(x, x)
     g.output(y=x)
-    assert executed(python_source(g), "chain", [[0.0]]) == {"y": [0.0]}
+    return g
+
+
+def test_a_long_chain_is_written_without_recursion():
+    assert executed(python_source(chain(60)), "chain", [[1.0]]) == {"y": [2.0**60]}
+    assert python_source(chain(5000)).count(" = [a + b for a, b in zip(") == 5000
 
 
 def test_a_level_with_composites_is_refused():
