@@ -13,7 +13,7 @@ from source import Import, imports, imports_of, modules
 
 CORE = (
     "errors", "axes", "numbers", "rounded", "nested", "cells", "masks", "op", "elementwise", "reductions", "layers",
-    "builders", "graph", "ops", "interpreter", "trace", "specimen",
+    "builders", "graph", "ops", "interpreter", "trace", "specimen", "stacks",
 )  # fmt: skip
 
 WINGS = {  # who may be imported by whom, besides oneself
