@@ -144,14 +144,14 @@ def _tensor(value: Any, what: str, rank: int, hiding: bool = False) -> Any:
     value = _listed(value)
     shape = _shape(value, what, rank)
     read = nested.read(value, Spec(shape), what, allow_nonfinite=True)
-    for index in nested.indices(shape):
-        cell = nested.at(read, index)
-        if not math.isfinite(cell) and not (hiding and cell == -math.inf):
-            where = "".join(f"[{i}]" for i in index)
-            raise GraphError(
-                f"{what}{where} is {cell}; expected a finite number"
-                + (", or −inf, which hides" if hiding else "")
-            )
+    for index, row in nested.rows(read, rank):
+        if all(map(math.isfinite, row)):
+            continue
+        for j, cell in enumerate(row):
+            if not math.isfinite(cell) and not (hiding and cell == -math.inf):
+                where = "".join(f"[{i}]" for i in (*index, j))
+                also = ", or −inf, which hides" if hiding else ""
+                raise GraphError(f"{what}{where} is {cell}; expected a finite number{also}")
     return read
 
 
