@@ -59,9 +59,10 @@ class Picture:
             from ..dumps.picture import _tidy, _verify
 
             raw = laid_out(self.dot, "svg", self.timeout).decode("utf-8")
-            text = _tidy(raw, self._drawing, self.diagram)
+            text: str = _tidy(raw, self._drawing, self.diagram)
             _verify(text, self._drawing, self.diagram)
             self._svg = text
+            return text
         return self._svg
 
     def save(self, path: str | os.PathLike[str]) -> Path:

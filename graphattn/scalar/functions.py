@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from .. import nested
 from ..errors import GraphError
 from ..graph import Graph
 from ..trace import run
@@ -77,8 +78,7 @@ def apply_attention(weights: Matrix, V: Matrix) -> list[list[Value]]:
 
 def _run(make: Any, feeds: dict[str, Any]) -> Any:
     """The result of the graph that `make` builds for these sizes."""
-    graph = make(*((len(value), len(value[0])) if isinstance(value[0], list) else (len(value),)
-                   for value in feeds.values()))  # fmt: skip
+    graph = make(*map(nested.shape_of, feeds.values()))
     return run(graph, feeds, numbers=VALUE, allow_nonfinite=True)["out"]
 
 

@@ -55,9 +55,7 @@ class Value:
         self._rule: Rule | None = rules.named(_op) if self._operands or _op else None
         for child in self._operands:
             if not isinstance(child, Value):
-                raise GraphError(
-                    f"a child of Value(…, {_op!r}) is {_told(child)}; expected Values of graphattn.scalar"
-                )
+                raise GraphError(f"a child of a Value is {_told(child)}; expected Values of graphattn.scalar")
 
     # ------------------------------------------------------------ what it came from
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from graphattn.scalar import Value
+from graphattn.scalar import Value, rules
 from graphattn.scalar.value import dot, maximum, total
 
 XS = (0.3, 1.0, 2.75, -0.4, -3.0)
@@ -51,8 +51,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_against_fifty_digits(name):
+def check(name):
     ours, theirs, points = FUNCTIONS[name]
     with mpmath.workdps(50):
         for point in points:
@@ -63,6 +62,33 @@ def test_against_fifty_digits(name):
             slope = mpmath.diff(theirs, mpmath.mpf(point), h=mpmath.mpf("1e-18"))
             assert abs(y.data - exact) <= 1e-15 * max(1, abs(exact)), point
             assert abs(x.grad - slope) <= 1e-13 * max(1, abs(slope)), point
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_against_fifty_digits(name):
+    check(name)
+
+
+RULES = [name for name, thing in vars(rules).items() if isinstance(thing, rules.Rule)]
+
+
+@pytest.mark.parametrize("name", [*RULES, "constant power"])
+def test_a_planted_wrong_gradient_is_seen(name, monkeypatch):
+    """2.001 for 2, in each rule by turns."""
+    if name == "constant power":
+        right = rules.slope
+        monkeypatch.setattr(rules, "slope", lambda x, n: right(x, n) * 1.0005)
+    else:
+        rule = getattr(rules, name)
+        push = rule.push
+        monkeypatch.setattr(rule, "push", lambda y, g: push(y, g * 1.0005))
+    wrong = 0
+    for expression in FUNCTIONS:
+        try:
+            check(expression)
+        except AssertionError:
+            wrong += 1
+    assert wrong
 
 
 def test_random_expressions_against_central_differences():
@@ -291,8 +317,8 @@ def test_a_value_is_small():
 
 def test_comparisons():
     a, b = Value(1.0), Value(2.0)
-    assert a < b and a <= b and b > a and b >= a and a < 1.5 and 1.5 < b and a <= 1 and a >= 1
-    assert a == 1.0 and a == Value(1.0) and a != b and not a == 2 and a == Fraction(1)
+    assert a < b and a <= b and b > a and b >= a and a < 1.5 and b > 1.5 and a <= 1 and a >= 1
+    assert a == 1.0 and a == Value(1.0) and a != b and a != 2 and a == Fraction(1)
     assert a != "1.0" and a is not None and Value(math.nan) != Value(math.nan)
     assert max([a, b]) is b and sorted([b, a])[0] is a
     assert len({a, Value(1.0)}) == 2  # by identity in sets and dicts
