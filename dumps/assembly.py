@@ -38,6 +38,7 @@ class Assembly:
         self.graph = Graph(name, title)
         self.tensors: dict[str, Ref] = {}
         """Every output by its tensor name, and by the node's name where that has only one."""
+        self._depths: dict[str, int] = {}
 
     def node(
         self,
@@ -70,6 +71,9 @@ class Assembly:
             raise GraphError(f"scope {name!r}: the name is taken; expected a new one")
         if parent is not None:
             self._need_scope(parent, f"scope {name!r}")
+        self._depths[name] = depth = 1 + (0 if parent is None else self._depths[parent])
+        if depth > DEPTH_LIMIT:
+            raise GraphError(f"scope {name!r} is nested {depth} deep; expected at most {DEPTH_LIMIT}")
         self.graph.adopt_scope(Scope(name, title=title, parent=parent))
 
     def composite(

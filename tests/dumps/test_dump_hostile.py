@@ -277,6 +277,13 @@ def test_number_beyond_a_double(trace):
     assert refused(read_trace_json, text) == f"trace JSON: steps[0]: {told}"
 
 
+def test_scopes_that_are_nested_too_deep(trace):
+    scopes = [{"name": f"s{i}", "parent": f"s{i - 1}" if i else None} for i in range(1000)]
+    text = changed(graph_json(trace.graph), ("graph", "scopes", scopes))
+    told = "graph JSON: scopes[64]: scope 's64' is nested 65 deep; expected at most 64"
+    assert refused(read_graph_json, text) == told
+
+
 def test_a_long_cycle_is_named_in_short():
     g = Graph("ring")
     y = g.input("x", (1,))
