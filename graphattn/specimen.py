@@ -17,7 +17,8 @@ class Specimen:
 
     feeds: nested lists by input name. labels: texts by axis name (`{"token": ["the", "cat"]}`).
     recorded: tensors that someone else computed, by the name they have in the graph. trace: a run
-    that was saved, where there is one.
+    that was saved, where there is one. allow_nonfinite: whether the feeds may hold infinities and
+    NaN, as float masks do.
     """
 
     graph: Graph
@@ -25,9 +26,11 @@ class Specimen:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     recorded: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace | None = None
+    allow_nonfinite: bool = False
 
     def run(self, **options: Any) -> Trace:
         """Evaluate it; options as for `graphattn.run`."""
         from .trace import run
 
-        return run(self.graph, self.feeds, **{"labels": self.labels, **options})
+        own = {"labels": self.labels, "allow_nonfinite": self.allow_nonfinite}
+        return run(self.graph, self.feeds, **{**own, **options})

@@ -20,6 +20,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "passes": ("core",),
     "dumps": ("core",),
     "builtin": ("core",),
+    "conventions": ("core",),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
     "scalar": ("core", "passes"),

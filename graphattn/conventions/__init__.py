@@ -1,0 +1,1 @@
+"""Calls of other libraries as graphs, by the names and arguments that they have there."""
