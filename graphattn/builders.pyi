@@ -177,6 +177,7 @@ class Builders:
         a: Operand,
         b: Operand,
         *,
+        absorb_zeros: bool = False,
         name: str | None = None,
         title: str | None = None,
     ) -> Tensor:
@@ -266,6 +267,16 @@ class Builders:
         title: str | None = None,
     ) -> Tensor:
         """act(x W_inᵀ + b) W_outᵀ + b"""
+
+    def first_maximum(
+        self,
+        x: Operand,
+        *,
+        axis: int = -1,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (x is the first of the largest), each row"""
 
     def gelu(
         self,
@@ -429,6 +440,7 @@ class Builders:
         a: Operand,
         b: Operand,
         *,
+        absorb_zeros: bool = False,
         name: str | None = None,
         title: str | None = None,
     ) -> Tensor:
@@ -475,6 +487,15 @@ class Builders:
         title: str | None = None,
     ) -> Tensor:
         """sin or cos of p / 10000^(2i/d)"""
+
+    def positive(
+        self,
+        x: Operand,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (x > 0)"""
 
     def relu(
         self,
@@ -553,6 +574,17 @@ class Builders:
         title: str | None = None,
     ) -> Tensor:
         """y = x / √s, x / s or x · s"""
+
+    def scatter_add(
+        self,
+        x: Operand,
+        ids: Operand,
+        *,
+        rows: int,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y[r] = Σ x[…] where ids[…] = r"""
 
     def sigmoid(
         self,

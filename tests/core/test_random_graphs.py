@@ -11,7 +11,7 @@ from graphattn.passes.verify import verify
 
 @pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
 def test_law(law):
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(cases())
     def obeys(case):
         assert list(law(case)) == []
