@@ -14,7 +14,7 @@ from statistics import median
 from time import thread_time
 from typing import Any
 
-TURN = 0.002 if sys.platform != "win32" else 0.2
+TURN = 0.01 if sys.platform != "win32" else 0.2
 """Seconds that a turn should last at least; the clock of Windows ticks 64 times a second."""
 
 
