@@ -63,7 +63,7 @@ def render(
     timeout: float = 30,
 ) -> Path:
     """Draw a graph into a file, as its suffix says; the path. The file is written whole or not at all."""
-    suffix = _suffix(path)
+    suffix = suffix_of(path)
     if suffix == ".dot":
         _check(graph, level, theme, timeout)
         zoomed = graph.at(level)
@@ -74,7 +74,8 @@ def render(
     return write_bytes(path, laid_out(drawn.source, "png", timeout, _dpi(text)))
 
 
-def _suffix(path: Any) -> str:
+def suffix_of(path: Any) -> str:
+    """.svg, .png or .dot, or a `GraphError` that lists them."""
     try:
         suffix = Path(path).suffix.lower()
     except TypeError:
@@ -126,8 +127,7 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
         struck = _struck(raw)
         if struck:
             drawn, raw = _labels_aside(picture, theme, timeout, struck, drawn, raw)
-        text = _tidy(raw, drawn, picture)
-        _verify(text, drawn, picture)
+        text = finished(raw, drawn, picture)
         return drawn, text
     raise failure or GraphError(f"the picture of graph {graph.name!r} was not drawn: {reason}")
 
@@ -207,6 +207,13 @@ def _along(path: str) -> Iterator[tuple[float, float]]:
 
 
 # ------------------------------------------------------------ the SVG
+
+
+def finished(raw: str, drawn: Drawing, picture: Diagram) -> str:
+    """The `<svg>` element of what Graphviz laid out. Raises a `GraphError` where a node lacks a text."""
+    text = _tidy(raw, drawn, picture)
+    _verify(text, drawn, picture)
+    return text
 
 
 def _tidy(raw: str, drawn: Drawing, picture: Diagram) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GraphError, suggest
+from ..errors import GraphError
 from .value import Value, operands
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ LIMIT = 100
 
 ARROWS = 6
 """The most arrows for each Value of the limit: more cannot be told apart."""
-
-SUFFIXES = (".svg", ".png", ".dot")
 
 LOOKS = {
     "+": ("⊕", "add", "add"), "-": ("⊖", "subtract", "add"), "*": ("⊙", "multiply", "scale"),
@@ -44,7 +42,7 @@ class Picture:
         self.diagram = diagram
         self.timeout = timeout
         self._drawing = drawing(diagram, theme, legend=False)
-        self._svg: str | None = None
+        self._svg = ""
 
     @property
     def dot(self) -> str:
@@ -54,28 +52,26 @@ class Picture:
     @property
     def svg(self) -> str:
         """The picture as an SVG element, laid out on first use."""
-        if self._svg is None:
+        if not self._svg:
             from ..dumps.layout import laid_out
-            from ..dumps.picture import _tidy, _verify
+            from ..dumps.picture import finished
 
             raw = laid_out(self.dot, "svg", self.timeout).decode("utf-8")
-            text: str = _tidy(raw, self._drawing, self.diagram)
-            _verify(text, self._drawing, self.diagram)
-            self._svg = text
-            return text
+            self._svg = finished(raw, self._drawing, self.diagram)
         return self._svg
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write an .svg, .png or .dot file, whole or not at all; the path."""
         from ..dumps.layout import laid_out
+        from ..dumps.picture import DPI, suffix_of
         from ..dumps.write import write_bytes, write_text
 
-        suffix = _suffix(path)
+        suffix = suffix_of(path)
         if suffix == ".dot":
             return write_text(path, self.dot)
         if suffix == ".svg":
             return write_text(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{self.svg}\n')
-        return write_bytes(path, laid_out(self.dot, "png", self.timeout, dpi=144))
+        return write_bytes(path, laid_out(self.dot, "png", self.timeout, DPI))
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -98,28 +94,17 @@ def draw(
     calls them w, x[0][1], …). limit: the most Values to draw; where there are more, or so many
     arrows that they could not be told apart, a `GraphError` says how many there are.
     """
+    from ..dumps.picture import suffix_of
+
     if not isinstance(value, Value):
         hint = ", such as one cell of it" if isinstance(value, list) else ""
         raise GraphError(f"draw got a {type(value).__name__}; expected one Value{hint}")
     if path is not None:
-        _suffix(path)
+        suffix_of(path)
     picture = Picture(_diagram(_found(value, limit), _names(names or {})), theme, timeout)
     if path is not None:
         picture.save(path)
     return picture
-
-
-def _suffix(path: Any) -> str:
-    try:
-        suffix = Path(path).suffix.lower()
-    except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
-    if suffix not in SUFFIXES:
-        raise GraphError(
-            f"a picture cannot be written to {os.fspath(path)!r}; expected a name that ends in"
-            f" {', '.join(SUFFIXES)}{suggest(suffix, SUFFIXES)}"
-        )
-    return suffix
 
 
 def _found(value: Value, limit: int) -> dict[Value, list[Value]]:
