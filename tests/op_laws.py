@@ -152,8 +152,10 @@ def record(op: Op) -> Iterator[str]:
         yield f"{op.name} has no samples"
     if not op.rejects and op.operands:
         yield f"{op.name} rejects nothing"
-    if op.gradient is not None or op.mistakes != ():
-        yield f"{op.name} has a gradient or mistakes, which nothing tests yet"
+    if not (op.gradient is None or callable(op.gradient)):
+        yield f"{op.name} has a gradient that is no rule: {op.gradient!r}"
+    if not isinstance(op.mistakes, tuple):
+        yield f"{op.name} lists its mistakes in a {type(op.mistakes).__name__}; expected a tuple"
     first = op.doc.partition("\n\n")[0]
     if not first:
         yield f"the file of {op.name} has no docstring"
@@ -451,7 +453,7 @@ def rest(op: Op) -> Iterator[str]:
 def signatures(op: Op) -> Iterator[str]:
     """Every rule can be called as the op's docstring says: operands by position, attributes by name."""
     attributes = {p.name for p in op.parameters.values() if not p.operand}
-    for name in ("expand", "explain", "cost", "masked", "warn", "note", "kernel"):
+    for name in ("expand", "explain", "cost", "masked", "warn", "note", "kernel", "gradient"):
         rule = getattr(op, name)
         if rule is None:
             continue
