@@ -373,3 +373,15 @@ def test_gradients_of_every_op_along_a_direction(name):
         compared += 1
     if OPS[name].family in ("matmul", "softmax", "norm", "function", "composite", "add"):
         assert compared
+
+
+def test_dumps_of_values_read_back():
+    from graphattn.dumps.trace_json import read_trace_json, trace_json
+    from graphattn.dumps.trace_text import read_trace, trace_text
+
+    attn, *_ = attended(n=3, d=2)
+    for again in (
+        read_trace(trace_text(attn.trace, precision="exact")),
+        read_trace_json(trace_json(attn.trace)),
+    ):
+        assert again == attn.trace and again.numbers.name == "value"
