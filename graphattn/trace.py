@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -30,6 +30,9 @@ from .graph import Graph, Node, Ref
 from .interpreter import FAILURES, Composite, Plan, PlanStep, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
 from .op import Op
+
+if TYPE_CHECKING:
+    from .insight.why import Why
 
 Listener = Callable[["Step"], Any]
 
@@ -317,6 +320,14 @@ class Trace:
         starts = [plan_step.start for plan_step in self._done if plan_step.runs]
         spans = (b - a for a, b in zip(self._stamps, self._stamps[1:]))
         return dict(zip(starts, spans))
+
+    # ------------------------------------------------------------ doors to the other wings
+
+    def why(self, tensor: str, *index: Any, depth: int | str = 1) -> Why:
+        """How one cell came about: `print(trace.why("weights", 2, 1))`; see `graphattn.insight.why`."""
+        from .insight.why import why
+
+        return why(self, tensor, *index, depth=depth)
 
     def __str__(self) -> str:
         from .dumps.trace_text import trace_text

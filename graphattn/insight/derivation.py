@@ -1,0 +1,395 @@
+"""How each cell of a trace was computed: an expression of other cells, whatever op made it.
+
+A `Derivation` gives an `Entry` for any cell of a trace. Which operands' cells went into it is said
+by the `explain` rule of the op; an op that has none but an expansion (a composite in a coarse
+trace) is opened: its inside is evaluated once, and its cells are cells of that inside, whose inputs
+are the operands outside. Branches that were not taken (`where`) are left out, and said beside.
+
+Nothing recurses from cell to cell; entries are made when they are asked for, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphattn import nested
+from graphattn.axes import Spec
+from graphattn.cells import Apply, Cell, Expression, Literal, evaluate
+from graphattn.errors import GraphError
+from graphattn.graph import Node, Ref
+from graphattn.interpreter import FAILURES, Composite, PlanStep
+from graphattn.trace import Trace, _inside
+
+INSIDE = "composite"
+"""What the node is called in the graph of a composite's inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One cell: the number of its frame, the place of its tensor there, its index."""
+
+    frame: int
+    place: int
+    index: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A condition that decided which expression counts, and how it came out."""
+
+    condition: Expression
+    true: bool
+
+
+@dataclass
+class Entry:
+    """How one cell came about.
+
+    kind: "computed", "fed", "patched" or "unknown" (nothing is known of what went into it).
+    expression: of the cells in `sources`, where it is known; for a patched cell, what would have
+    been computed.
+    """
+
+    key: Key
+    name: str
+    spec: Spec
+    node: Node
+    kind: str
+    value: Any
+    hidden: bool
+    expression: Expression | None = None
+    sources: dict[Cell, Key] = field(default_factory=dict)
+    branches: tuple[Branch, ...] = ()
+    reason: str = ""
+    """Why nothing is known of what went into it."""
+
+    @property
+    def index(self) -> tuple[int, ...]:
+        return self.key.index
+
+    @property
+    def copied(self) -> Cell | None:
+        """The one cell that it is a copy of, chosen by nothing that can be looked at, or None."""
+        tree = self.expression
+        plain = isinstance(tree, Cell) and not any(isinstance(i, Cell) for i in tree.index)
+        if not plain or self.kind != "computed":
+            return None
+        assert isinstance(tree, Cell)
+        own = self.sources[tree]
+        decided = {self.sources.get(cell) for branch in self.branches for cell in cells_of(branch.condition)}
+        return None if own in decided else tree
+
+
+@dataclass
+class Frame:
+    """A trace that cells stand in: the one that is asked about, or the inside of a composite.
+
+    operands: from the place of an input inside to the place of the operand outside. results: from
+    the port of the composite to the place inside.
+    """
+
+    number: int
+    trace: Trace
+    name: str = ""
+    outside: Frame | None = None
+    start: int = 0
+    operands: dict[int, int] = field(default_factory=dict)
+    results: tuple[int, ...] = ()
+    steps: dict[int, PlanStep] = field(default_factory=dict)
+    aliases: dict[int, int] = field(default_factory=dict)
+    """From a place inside to the place of the composite's output outside."""
+
+    def __post_init__(self) -> None:
+        for step in self.trace._plan.steps:
+            for place in step.places:
+                self.steps[place] = step
+
+    def shown(self, name: str) -> str:
+        """The name of something inside, as it is called outside."""
+        if self.outside is None or name.partition(".")[0] != INSIDE:
+            return name
+        return self.name + name.removeprefix(INSIDE)
+
+    def tensor_name(self, place: int) -> str:
+        """The name of the tensor at a place: a composite's output goes by the composite's name."""
+        if place in self.aliases and self.outside is not None:
+            return self.outside.tensor_name(self.aliases[place])
+        node = self.steps[place].node
+        return self.shown(node.tensor_name(place - self.steps[place].start))
+
+    def spec(self, place: int) -> Spec:
+        """Shape, axes and kind of the tensor at a place."""
+        step = self.steps[place]
+        return step.node.outputs[place - step.start]
+
+    def value(self, place: int) -> Any:
+        """The tensor at a place, as it was recorded outside where it was."""
+        if place in self.aliases and self.outside is not None:
+            recorded = self.outside.value(self.aliases[place])
+            if recorded is not None:
+                return recorded
+        return self.trace._values[place]
+
+
+class Derivation:
+    """The cells of a trace and where they come from (see the module's docstring)."""
+
+    def __init__(self, trace: Trace) -> None:
+        trace._settle()
+        self.trace = trace
+        self.numbers = trace.numbers
+        self.frames = [Frame(0, trace)]
+        self._frames: dict[tuple[int, int], Frame | str] = {}
+        self._entries: dict[Key, Entry] = {}
+        self._homes: dict[tuple[int, int], tuple[int, int]] = {}
+
+    # ------------------------------------------------------------ finding cells
+
+    def find(self, tensor: str) -> tuple[Frame, int]:
+        """Frame and place of a tensor, by any name that the trace knows, or one inside a composite
+        that the trace shows as one node. Raises a `GraphError` where there is none."""
+        frame, name = self.frames[0], tensor
+        try:
+            return self._recorded(frame, name, tensor)
+        except GraphError:
+            found = self._within(frame, name) if isinstance(name, str) else None
+            while found is not None:
+                frame, name = found
+                try:
+                    return self._recorded(frame, name, tensor)
+                except GraphError:
+                    found = self._within(frame, name)
+            raise
+
+    def _recorded(self, frame: Frame, name: str, told: str) -> tuple[Frame, int]:
+        place = frame.trace._plan.places.get(frame.trace.graph.resolve(name))
+        if place is None or frame.value(place) is None:
+            frame.trace[name]  # says what was not evaluated or not kept
+            raise GraphError(f"tensor {told!r} was not kept in this run; expected one that was")
+        return frame, place
+
+    def _within(self, frame: Frame, name: str) -> tuple[Frame, str] | None:
+        """The frame inside a composite that a dotted name begins with, and the name there."""
+        nodes = frame.trace.graph.nodes
+        parts = name.split(".")
+        for count in range(len(parts) - 1, 0, -1):
+            node = nodes.get(".".join(parts[:count]))
+            if node is not None and node.op.expand is not None:
+                place = frame.trace._plan.places.get(Ref(node.name))
+                inside = None if place is None else self.inside(frame, frame.steps[place])
+                if isinstance(inside, Frame):
+                    return inside, ".".join([INSIDE, *parts[count:]])
+        return None
+
+    def inside(self, frame: Frame, step: PlanStep) -> Frame | str:
+        """The frame inside a composite, or why there is none."""
+        at = (frame.number, step.start)
+        if at not in self._frames:
+            self._frames[at] = self._open(frame, step)
+        return self._frames[at]
+
+    def _open(self, frame: Frame, step: PlanStep) -> Frame | str:
+        op, trace = step.node.op, frame.trace
+        if op.expand is None:
+            return f"op {op.name} does not say how its cells come about"
+        values = [None if place is None else frame.value(place) for place in step.operands]
+        for ref, value in zip(step.node.operands, values, strict=True):
+            if ref is not None and value is None:
+                return f"{frame.shown(trace.graph.tensor_name(ref))}, which went into it, was not kept"
+        composite = step.function
+        if not isinstance(composite, Composite):
+            specs = step.specs[: len(step.operands)]
+            composite = Composite(op, specs, step.node.attributes, trace.numbers)
+        masks = [None if place is None else trace._masks[place] for place in step.operands]
+        try:
+            inner = _inside(composite, values, masks)
+        except FAILURES as error:
+            return f"its inside does not evaluate: {error}"
+        found = Frame(len(self.frames), inner, frame.shown(step.node.name), frame, step.start)
+        for place, outer in zip(composite.operands, step.operands, strict=False):
+            if place is not None and outer is not None:
+                found.operands[place] = outer
+        found.results = composite.results
+        for port, place in enumerate(composite.results):
+            if place not in found.operands:
+                found.aliases.setdefault(place, step.start + port)
+        self.frames.append(found)
+        return found
+
+    def key(self, frame: Frame, place: int, index: tuple[int, ...]) -> Key:
+        """The cell, as the cell of the op that computed it: inputs of an inside are the operands
+        outside, and a composite's output is the result inside."""
+        at = (frame.number, place)
+        if at not in self._homes:
+            self._homes[at] = self._home(frame, place)
+        return Key(*self._homes[at], index)
+
+    def _home(self, frame: Frame, place: int) -> tuple[int, int]:
+        while True:
+            if place in frame.operands:
+                assert frame.outside is not None
+                frame, place = frame.outside, frame.operands[place]
+                continue
+            step = frame.steps[place]
+            op = step.node.op
+            if op.fed or op.explain is not None or place in frame.trace._patched:
+                return frame.number, place
+            inside = self.inside(frame, step)
+            if isinstance(inside, str):
+                return frame.number, place
+            frame, place = inside, inside.results[place - step.start]
+
+    # ------------------------------------------------------------ reading cells
+
+    def value(self, key: Key) -> Any:
+        """The recorded number of a cell; None where it was not kept."""
+        tensor = self.frames[key.frame].value(key.place)
+        return None if tensor is None else nested.at(tensor, key.index)
+
+    def hidden(self, key: Key) -> bool:
+        """Whether the cell is hidden by a mask."""
+        mask = self.frames[key.frame].trace._masks[key.place]
+        return mask is not None and bool(nested.at(mask, key.index))
+
+    def spec(self, key: Key) -> Spec:
+        """Shape, axes and kind of the tensor that a cell is of."""
+        return self.frames[key.frame].spec(key.place)
+
+    def labels(self, spec: Spec) -> list[tuple[str, ...] | None]:
+        return self.trace.labels_of(spec)
+
+    def entry(self, key: Key) -> Entry:
+        """How the cell came about."""
+        if key not in self._entries:
+            self._entries[key] = self._make(key)
+        return self._entries[key]
+
+    def _make(self, key: Key) -> Entry:
+        frame = self.frames[key.frame]
+        step = frame.steps[key.place]
+        op = step.node.op
+        patched = key.place in frame.trace._patched
+        kind = "patched" if patched else "fed" if op.fed else "computed"
+        entry = Entry(
+            key, frame.tensor_name(key.place), self.spec(key), step.node, kind, self.value(key), self.hidden(key)
+        )
+        if op.fed:
+            return entry
+        if op.explain is None:
+            inside = self.inside(frame, step)
+            if isinstance(inside, Frame):  # patched: what its inside would have given
+                entry.expression = cell = Cell(0, key.index)
+                entry.sources[cell] = self._result(inside, key.place - step.start, key.index)
+            elif not patched:
+                entry.kind, entry.reason = "unknown", inside
+            return entry
+        more = {"port": key.place - step.start} if len(step.node.ports) > 1 else {}
+        tree = op.explain(key.index, *step.specs, **step.node.attributes, **more)
+        self._read(entry, tree, frame, step)
+        return entry
+
+    def _result(self, inside: Frame, port: int, index: tuple[int, ...]) -> Key:
+        return Key(*self._home(inside, inside.results[port]), index)
+
+    def _read(self, entry: Entry, tree: Expression, frame: Frame, step: PlanStep) -> None:
+        """Enter an op's expression: its cells looked up, the branches not taken left out."""
+
+        def locate(cell: Cell) -> Key:
+            if cell not in entry.sources:
+                place = step.operands[cell.slot]
+                assert place is not None
+                chosen = (self.value(locate(i)) if isinstance(i, Cell) else i for i in cell.index)
+                shape = self.spec(self.key(frame, place, ())).shape
+                index = tuple(int(i) % size for i, size in zip(chosen, shape, strict=True))
+                entry.sources[cell] = self.key(frame, place, index)
+            return entry.sources[cell]
+
+        def look(cell: Cell) -> Any:
+            return self.number(locate(cell))
+
+        for cell in cells_of(tree):
+            choosing = [i for i in cell.index if isinstance(i, Cell)]
+            if any(self.value(locate(i)) is None for i in choosing):
+                entry.kind, entry.reason = "unknown", "the cell that chose where to read was not kept"
+                entry.sources.clear()
+                return
+            locate(cell)
+        branches: list[Branch] = []
+        entry.expression = _taken(tree, look, self.numbers, branches, {})
+        entry.branches = tuple(branches)
+        kept = dict.fromkeys(cells_of(entry.expression))
+        for branch in branches:
+            kept.update(dict.fromkeys(cells_of(branch.condition)))
+        for cell in list(kept):
+            kept.update((i, None) for i in cell.index if isinstance(i, Cell))
+        entry.sources = {cell: entry.sources[cell] for cell in kept}
+
+    def number(self, key: Key) -> Any:
+        """The number of a cell for an expression: an integer as a number of the run's type."""
+        value = self.value(key)
+        return self.numbers.lift(value) if type(value) is int else value
+
+    def evaluate(self, entry: Entry, expression: Expression | None = None, done: dict | None = None) -> Any:
+        """The value of an entry's expression, or of a part of it, from its source cells; None where
+        one of them was not kept."""
+        tree = entry.expression if expression is None else expression
+        assert tree is not None
+        if any(self.value(entry.sources[cell]) is None for cell in cells_of(tree)):
+            return None
+        return evaluate(tree, lambda cell: self.number(entry.sources[cell]), self.numbers, done)
+
+    def origin(self, key: Key) -> Key:
+        """The cell that a copy was taken from, through everything that only moves numbers."""
+        entry = self.entry(key)
+        while entry.value is not None:
+            copied = entry.copied
+            if copied is None:
+                break
+            entry = self.entry(entry.sources[copied])
+        return entry.key
+
+
+def cells_of(tree: Expression | None) -> Iterator[Cell]:
+    """The cells that an expression reads, in the order in which it is written, each part once."""
+    seen: set[int] = set()
+    todo: list[Expression] = [] if tree is None else [tree]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Cell):
+            yield part
+        elif isinstance(part, Apply) and id(part) not in seen:
+            seen.add(id(part))
+            todo.extend(reversed(part.args))
+
+
+def _taken(
+    tree: Expression,
+    look: Callable[[Cell], Any],
+    numbers: Any,
+    branches: list[Branch],
+    done: dict[int, Expression],
+) -> Expression:
+    """The expression without the branches of `where` that were not taken; what is shared stays so."""
+    if not isinstance(tree, Apply):
+        return tree
+    if id(tree) in done:
+        return done[id(tree)]
+    if tree.function == "where":
+        condition, first, second = tree.args
+        if any(look(cell) is None for cell in cells_of(condition)):
+            result: Expression = tree
+        else:
+            true = bool(evaluate(condition, look, numbers))
+            branches.append(Branch(condition, true))
+            result = _taken(first if true else second, look, numbers, branches, done)
+    else:
+        args = tuple(_taken(arg, look, numbers, branches, done) for arg in tree.args)
+        same = all(a is b for a, b in zip(args, tree.args, strict=True))
+        result = tree if same else Apply(tree.function, args, tree.name)
+    done[id(tree)] = result
+    return result
+
+
+__all__ = ["Branch", "Derivation", "Entry", "Frame", "Key", "Literal", "cells_of"]

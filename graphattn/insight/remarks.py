@@ -1,0 +1,248 @@
+"""What a reader should know of one cell beside its formula, as sentences without a full stop.
+
+Which mask hid it; which branch was taken; what was put there by a patch; where an infinity or NaN
+comes from; which factors of zero keep what is hidden from leaking; and whether the recorded number
+is what its operands give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from graphattn.cells import Apply, Cell, Expression, Literal
+from graphattn.insight.derivation import Branch, Derivation, Entry, Key, cells_of
+from graphattn.insight.formula import Formula, Names
+from graphattn.numbers import Numbers
+
+HOPS = 10_000
+"""How far the origin of a hidden or non-finite cell is looked for."""
+
+
+def remarks(derivation: Derivation, names: Names, entry: Entry, digits: int = 6) -> list[str]:
+    """The remarks on one cell."""
+    formula = Formula(derivation, names, entry, digits)
+    found: list[str] = []
+    if entry.hidden:
+        found.append(_hidden(derivation, names, entry, digits))
+    found += _branches(derivation, names, entry, formula)
+    if entry.kind == "patched":
+        found.append(_patched(derivation, entry, formula))
+    elif not entry.hidden:
+        found += _nonfinite(derivation, names, entry, digits)
+    if entry.kind == "computed":
+        found += _absorbed(derivation, entry, formula)
+        found += _differs(derivation, entry, formula)
+    return found
+
+
+# ---------------------------------------------------------------- masks and branches
+
+
+def _hidden(derivation: Derivation, names: Names, entry: Entry, digits: int) -> str:
+    """Which mask hid the cell: the mask, its cell, and why that is so."""
+    seen: set[Key] = set()
+    todo = [entry.key]
+    while todo and len(seen) < HOPS:
+        key = todo.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        now = derivation.entry(key)
+        tree = now.expression
+        if isinstance(tree, Literal):
+            for branch in now.branches:
+                cell = next(cells_of(branch.condition), None)
+                if cell is not None:
+                    return f"hidden by {_mask(derivation, names, now.sources[cell], digits)}"
+            if not now.branches:
+                return f"hidden by {_mask(derivation, names, key, digits)}"
+        todo += [k for k in reversed(list(now.sources.values())) if derivation.hidden(k)]
+        main = [now.sources[c] for c in Formula(derivation, names, now).main() if c in now.sources]
+        todo += [k for k in reversed(main) if derivation.hidden(k)]
+    return "hidden by a mask"
+
+
+def _mask(derivation: Derivation, names: Names, key: Key, digits: int) -> str:
+    """A cell of a mask, its value, and how it came to be that."""
+    origin = derivation.entry(derivation.origin(key))
+    formula = Formula(derivation, names, origin, digits)
+    value = formula.number(origin.value)
+    told = f"{names.cell(origin.key)}, which is {value}"
+    if origin.kind == "fed":
+        return f"{told} ({origin.node.op.title})"
+    if origin.kind == "computed" and origin.expression is not None:
+        why = formula.symbols()
+        if why.lower() != value and not isinstance(origin.expression, Cell):
+            return f"{told}: {why}" + ("" if value != "false" else f" does not hold{_rule(origin)}")
+    return f"{told}{_rule(origin)}"
+
+
+def _rule(entry: Entry) -> str:
+    return f" ({entry.node.op.name.replace('_', ' ')})"
+
+
+def as_usual(branch: Branch) -> bool:
+    """Whether a condition only guards against rows in which nothing is visible, and it holds."""
+    condition = branch.condition
+    return isinstance(condition, Apply) and condition.function == "visible" and branch.true
+
+
+def _branches(derivation: Derivation, names: Names, entry: Entry, formula: Formula) -> Iterator[str]:
+    """Conditions that decided, unless the remark on hiding says it or all is as usual."""
+    for branch in entry.branches:
+        condition = branch.condition
+        if as_usual(branch) or (entry.hidden and not branch.true):
+            continue
+        if isinstance(condition, Cell):
+            key = derivation.origin(entry.sources[condition])
+            yield f"since {_mask(derivation, names, key, formula.digits)}"
+            continue
+        text = formula.symbols(condition)
+        whole = formula.steps(condition)
+        numbers = f": {whole[0]}" if whole and len(whole[0]) < 40 else ""
+        yield f"since {text} {'holds' if branch.true else 'does not hold'}{numbers}"
+
+
+def _patched(derivation: Derivation, entry: Entry, formula: Formula) -> str:
+    """A patched cell says so, and what it would have been."""
+    if entry.expression is None:
+        return "patched: this number was put in its place"
+    value = derivation.evaluate(entry, done={})
+    if value is None:
+        return "patched: this number was put in its place"
+    return f"patched: this number was put in its place; its operands give {formula.number(value)}"
+
+
+# ---------------------------------------------------------------- infinities, NaN and zeros
+
+
+def finite(value: Any, numbers: Numbers) -> bool:
+    """Whether a cell is no infinity and no NaN; bools, integers and unknown cells are finite."""
+    return value is None or isinstance(value, (bool, int)) or bool(numbers.isfinite(value))
+
+
+def _nonfinite(derivation: Derivation, names: Names, entry: Entry, digits: int) -> Iterator[str]:
+    """Where an infinity or NaN comes from."""
+    if finite(entry.value, derivation.numbers):
+        return
+    now = entry
+    for _ in range(HOPS):
+        formula = Formula(derivation, names, now, digits)
+        here = "" if now is entry else f" in {names.cell(now.key)}"
+        if now.kind in ("fed", "patched", "unknown") or now.expression is None:
+            if now is not entry:
+                told = {"fed": "which was fed so", "patched": "which was patched so"}
+                shown = formula.number(now.value)
+                yield f"comes from {names.cell(now.key)} = {shown}, {told.get(now.kind, 'of unknown origin')}"
+            return
+        broken = _breaks(derivation, now, formula)
+        if broken:
+            yield f"{broken}{here}"
+            return
+        sources = [k for k in now.sources.values() if not finite(derivation.value(k), derivation.numbers)]
+        if not sources:
+            if now is not entry:
+                yield f"comes from {names.cell(now.key)}"
+            return
+        now = derivation.entry(sources[0])
+        if now.hidden and not entry.hidden:
+            yield f"comes from {names.cell(now.key)}, which is hidden"
+            return
+
+
+def _breaks(derivation: Derivation, entry: Entry, formula: Formula) -> str:
+    """The innermost operation that made a number which is not finite, and how; '' where none did."""
+    numbers = derivation.numbers
+    seen: set[int] = set()
+    order: list[Apply] = []
+
+    def visit(tree: Expression) -> None:
+        if isinstance(tree, Apply) and id(tree) not in seen:
+            seen.add(id(tree))
+            for arg in tree.args:
+                visit(arg)
+            order.append(tree)
+
+    assert entry.expression is not None
+    visit(entry.expression)
+    for tree in order:
+        value = formula.value(tree)
+        if finite(value, numbers):
+            continue
+        args = [formula.value(arg) for arg in tree.args]
+        is_nan = value != value
+        if all(finite(arg, numbers) for arg in args) or (is_nan and not any(a != a for a in args)):
+            text = formula._numeral(tree, True)[0].replace("\x00", " ")
+            if len(text) > 60:
+                text = formula.symbols(tree).replace("\x00", " ")
+            reason = _REASONS.get(tree.function, "")
+            return f"{text} = {formula.number(value)}" + (f": {reason}" if reason and not is_nan else "")
+    return ""
+
+
+_REASONS = {
+    "exp": "larger than any number of its type",
+    "total": "the sum is larger than any number of its type",
+    "multiply": "larger than any number of its type",
+    "add": "larger than any number of its type",
+}
+
+
+def _absorbed(derivation: Derivation, entry: Entry, formula: Formula) -> Iterator[str]:
+    """Factors that are exactly 0 before something that is not finite."""
+    count = 0
+    shown = ""
+    for tree in _applies(entry.expression):
+        if tree.function != "absorb":
+            continue
+        a, b = (formula.value(arg) for arg in tree.args)
+        if (a == 0 and not finite(b, derivation.numbers)) or (b == 0 and not finite(a, derivation.numbers)):
+            count += 1
+            shown = shown or f"{formula.number(a)} · {formula.number(b)}"
+    if count:
+        more = f" ({count} times)" if count > 1 else ""
+        yield f"{shown} counts as 0{more}: what stands behind a weight of exactly 0 does not leak"
+
+
+def _applies(tree: Expression | None) -> Iterator[Apply]:
+    seen: set[int] = set()
+    todo = [] if tree is None else [tree]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Apply) and id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            todo.extend(reversed(part.args))
+
+
+# ---------------------------------------------------------------- is it so?
+
+
+def unit(numbers: Numbers) -> float:
+    """The relative step of a number type: 2^-52 for doubles, 2^-10 for float16; at least 2^-52."""
+    one, step = numbers.lift(1), 1.0
+    while step > 2.0**-52 and numbers.add(one, numbers.lift(step / 2)) != one:
+        step /= 2
+    return step
+
+
+def _differs(derivation: Derivation, entry: Entry, formula: Formula) -> Iterator[str]:
+    """A recorded number that is not what its operands give: of a trace that was made elsewhere."""
+    if entry.value is None or entry.expression is None or isinstance(entry.value, (bool, int)):
+        return
+    value = derivation.evaluate(entry, done={})
+    if value is None:
+        return
+    numbers = derivation.numbers
+    if finite(value, numbers) != finite(entry.value, numbers):
+        yield f"recorded so, but its operands give {formula.number(value)}"
+        return
+    if not finite(value, numbers):
+        return
+    near = [numbers.near(derivation.number(k)) for k in entry.sources.values()]
+    size = max([abs(numbers.near(entry.value)), *(abs(x) for x in near if math.isfinite(x))], default=0.0)
+    terms = max(len(entry.sources), 1)
+    if abs(numbers.near(value) - numbers.near(entry.value)) > 64 * terms * unit(numbers) * max(size * size, size):
+        yield f"recorded so, but its operands give {formula.number(value)}"

@@ -1,0 +1,224 @@
+"""The lines of an explanation, before they are laid out: a cell, its named parts, its sources.
+
+Each `Line` has a head (what it is of), the segments that stand between equals signs, a note, and
+remarks. From level to level the cells of the formula itself are followed; the cells that stand only
+in a named part (the other scores of a softmax's row) are shown there as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphattn.cells import Apply, Cell, Expression, Literal
+from graphattn.insight.derivation import Derivation, Entry, Key, cells_of
+from graphattn.insight.formula import BREAK, Formula, Names
+from graphattn.insight.index import show_index, show_place
+from graphattn.insight.remarks import as_usual, remarks
+
+FOLLOWED = 8
+"""Of how many source cells of one cell the explanation goes on."""
+LINES = 400
+"""The most cells that are written out in one explanation."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One cell, or one named part of it (`of` is then ""), with what is said of it."""
+
+    level: int
+    head: str
+    segments: tuple[str, ...]
+    note: str = ""
+    remarks: tuple[str, ...] = ()
+    part: bool = False
+
+
+def lines(
+    derivation: Derivation, key: Key, depth: float, digits: int = 6, parts: bool = True, name: str = ""
+) -> Iterator[Line]:
+    """The lines that explain a cell, so many levels deep; `name` is what its tensor is called."""
+    top = derivation.entry(key)
+    names = Names(derivation, name or top.name)
+    told: set[Key] = set()
+    written: dict[object, None] = {}
+    todo: list[tuple[int, Key | Line]] = [(0, key)]
+    count = 0
+    while todo:
+        level, item = todo.pop()
+        if isinstance(item, Line):
+            yield item
+            continue
+        if item in told:
+            yield Line(level, names.cell(item), (number(derivation, item, names, digits),), "as above")
+            continue
+        if count >= LINES:
+            yield Line(level, "…", (), f"{LINES} cells are written out; ask why of any other by its name")
+            return
+        told.add(item)
+        count += 1
+        entry = derivation.entry(item)
+        formula = Formula(derivation, names, entry, digits)
+        head = names.cell(item) if level else (name or top.name) + _index(derivation, entry)
+        yield Line(
+            level,
+            head,
+            _segments(entry, formula),
+            _note(derivation, names, entry, formula),
+            tuple(remarks(derivation, names, entry, digits)),
+        )
+        if parts:
+            yield from _parts(level + 1, formula, written)
+        if level + 1 < depth:
+            todo += reversed(list(_next(level + 1, derivation, names, entry, formula, told, level + 2 < depth)))
+
+
+def _index(derivation: Derivation, entry: Entry) -> str:
+    return show_index(entry.index, derivation.labels(entry.spec))
+
+
+def number(derivation: Derivation, key: Key, names: Names, digits: int) -> str:
+    """The number of a cell."""
+    entry = derivation.entry(key)
+    return Formula(derivation, names, entry, digits).number(entry.value)
+
+
+def _segments(entry: Entry, formula: Formula) -> tuple[str, ...]:
+    value = formula.number(entry.value)
+    if entry.kind != "computed" or entry.expression is None:
+        return (value,)
+    tree = entry.expression
+    if isinstance(tree, Literal):
+        text = formula.symbols()
+        if isinstance(tree.value, bool) and text != value:
+            return (f"({text})", value)
+        return tuple(dict.fromkeys([text, value]))
+    return tuple(dict.fromkeys([formula.symbols(), *formula.steps(), value]))
+
+
+def _parts(level: int, formula: Formula, written: dict[object, None]) -> Iterator[Line]:
+    """The named parts of a formula, each with its own; once for all cells that share them."""
+    again: list[str] = []
+    for part in formula.parts():
+        sources = formula.entry.sources
+        own = (part.name, formula.entry.key.place, *(sources[cell] for cell in cells_of(part)))
+        if own in written:
+            again.append(part.name)
+            continue
+        written[own] = None
+        value = formula.number(formula.value(part))
+        yield Line(level, part.name, (formula.symbols(part), *formula.steps(part)[:1], value), part=True)
+    if again:
+        yield Line(level, ", ".join(again), ("as above",), part=True)
+
+
+def _note(derivation: Derivation, names: Names, entry: Entry, formula: Formula) -> str:
+    """A few words on what kind of cell it is."""
+    op = entry.node.op
+    if entry.kind == "fed":
+        return op.title
+    if entry.kind == "unknown":
+        return entry.reason
+    if entry.kind == "patched":
+        return ""
+    if not entry.sources:
+        return op.name.replace("_", " ")
+    row = _row(derivation, entry)
+    return f"{op.title} over {row}" if row else ""
+
+
+def _row(derivation: Derivation, entry: Entry) -> str:
+    """'row "sat"' where a cell was computed from one whole row (or column) of its operand alone."""
+    cells: dict[int, list[Key]] = {}
+    for cell in cells_of(entry.expression):
+        key = entry.sources[cell]
+        if key not in (found := cells.setdefault(cell.slot, [])):
+            found.append(key)
+    if 0 not in cells or len(cells[0]) < 2 or any(len(keys) > 1 for slot, keys in cells.items() if slot):
+        return ""
+    keys = cells[0]
+    spec = derivation.spec(keys[0])
+    moving = [axis for axis, places in enumerate(zip(*(k.index for k in keys))) if len(set(places)) > 1]
+    if len(moving) != 1 or len(keys) != spec.shape[moving[0]] or moving[0] < spec.rank - 2:
+        return ""
+    if spec.rank == 1:
+        return "all cells"
+    across = spec.rank - 1 if moving[0] == spec.rank - 2 else spec.rank - 2
+    labels = derivation.labels(spec)[across]
+    place = show_place(keys[0].index[across], labels)
+    told = f'"{place}"' if labels and not place.startswith('"') else place
+    return f"{'row' if across == spec.rank - 2 else 'column'} {told}"
+
+
+# ---------------------------------------------------------------- from level to level
+
+
+def _next(
+    level: int, derivation: Derivation, names: Names, entry: Entry, formula: Formula, told: set[Key], deeper: bool
+) -> Iterator[tuple[int, Key | Line]]:
+    """The source cells that an explanation goes on with: first those that were computed, then, on
+    a line for each tensor, those that were not."""
+    keys = list(dict.fromkeys(formula.key(cell) for cell in formula.main()))
+    keys += [k for k in map(derivation.origin, _deciding(entry)) if k not in keys]
+    computed = [key for key in keys if not _given(derivation.entry(key))]
+    shown = computed
+    if len(computed) > FOLLOWED:
+        shown = computed[: FOLLOWED - 2] + computed[-2:]
+    for place, key in enumerate(shown):
+        if len(shown) < len(computed) and place == FOLLOWED - 2:
+            left = len(computed) - len(shown)
+            yield level, Line(level, f"… {left} more", (), "each can be asked for by its name")
+        yield level, key
+    groups: dict[tuple[int, int], list[Key]] = {}
+    for key in keys:
+        if _given(derivation.entry(key)):
+            groups.setdefault((key.frame, key.place), []).append(key)
+    for group in groups.values():
+        yield level, _givens(level, derivation, names, group, formula)
+
+
+def _deciding(entry: Entry) -> Iterator[Key]:
+    """The cells that decided which branch was taken, unless that is as usual."""
+    for branch in entry.branches:
+        if as_usual(branch):
+            continue
+        for cell in cells_of(branch.condition):
+            yield entry.sources[cell]
+
+
+def _given(entry: Entry) -> bool:
+    """Whether nothing stands behind a cell: fed, patched, unknown, or part of the graph."""
+    plain = entry.kind == "computed" and not entry.sources and isinstance(entry.expression, (Literal, Cell))
+    return entry.kind != "computed" or (plain and not _worded(entry.expression))
+
+
+def _worded(tree: Expression | None) -> bool:
+    """Whether a number of the op's own comes with a reason (3 ≤ 1)."""
+    return isinstance(tree, Literal) and isinstance(tree.value, bool) and tree.text not in ("", "True", "False")
+
+
+def _givens(level: int, derivation: Derivation, names: Names, keys: list[Key], formula: Formula) -> Line:
+    """Cells of one tensor behind which nothing stands, on one line."""
+    entries = [derivation.entry(key) for key in keys]
+    first = entries[0]
+    note = _note(derivation, names, first, formula)
+    if first.kind == "patched":
+        note = "patched"
+    if len(keys) == 1:
+        text = remarks(derivation, names, first, formula.digits)
+        return Line(level, names.cell(keys[0]), (formula.number(first.value),), note, tuple(text))
+    cells = [formula.number(entry.value) for entry in entries]
+    if len(cells) > 2 * FOLLOWED:
+        cells = [*cells[:4], f"… {len(cells) - 6} more …", *cells[-2:]]
+    return Line(level, _common(names, keys, formula.letter), (f",{BREAK}".join(cells),), note)
+
+
+def _common(names: Names, keys: list[Key], letter: str) -> str:
+    """One name for cells of one tensor: their index where they agree, the running one where not."""
+    columns = list(zip(*(key.index for key in keys), strict=True))
+    several = sum(len(set(places)) > 1 for places in columns) > 1
+    index = [places[0] if len(set(places)) == 1 else "…" if several else letter for places in columns]
+    return names.cell(keys[0], index)
+
+
+__all__ = ["Apply", "Line", "lines"]
