@@ -224,7 +224,7 @@ class _Reader:
         for name, (where, scope, op, words, attributes) in self.calls.items():
             with place(where):
                 who, expected = f"scope {name!r}", "a tensor of the graph"
-                operands = [word and assembly.within(word, scope, who, expected) for word in words]
+                operands = [assembly.within(word, scope, who, expected) if word else None for word in words]
                 outputs = [assembly.within(word, name, who, expected) for word in self.returned.get(name, ())]
                 assembly.composite(name, op, operands, attributes, outputs)
         return assembly.graph
@@ -275,8 +275,9 @@ class _Reader:
         op, words, attributes, title = _read_call(line)
         who = f"{op} {name!r}"
         expected = "an input or the result of an earlier line"
-        operands = [word and assembly.within(word, self._here(), who, expected) for word in words]
-        assembly.node(name, op, operands, attributes, title, self._here())
+        here = self._here()
+        operands = [assembly.within(word, here, who, expected) if word else None for word in words]
+        assembly.node(name, op, operands, attributes, title, here)
 
     def _scope(self, assembly: Assembly, line: Line, where: str) -> None:
         line.word()

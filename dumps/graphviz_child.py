@@ -29,7 +29,7 @@ def main(form: str, dpi: int) -> int:
         picture = pygraphviz.AGraph(string=source, strict=False, directed=True)
         if dpi:
             picture.graph_attr["dpi"] = str(dpi)
-        data = picture.draw(format=form, prog="dot")
+        data = picture.draw(format=form, prog="dot") or b""
         if form == "png" and not has_fonts(pygraphviz):
             print("no fonts are installed, so a PNG has boxes for letters; an .svg has not", file=sys.stderr)
     except Exception as error:

@@ -105,13 +105,12 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
     fewest = sys.maxsize
     for words, shown, folds in _attempts(graph, level):
         count = _count(shown, folds)
-        if count <= LIMIT:
-            picture = diagram(shown, folds)
-            count = len(picture.boxes)
+        picture = diagram(shown, folds) if count <= LIMIT else None
+        count = count if picture is None else len(picture.boxes)
         if count >= fewest:
             continue
         fewest = count
-        if count > LIMIT:
+        if picture is None or count > LIMIT:
             reason = reason or f"it has {count:,} nodes, more than {LIMIT:,}"
             continue
         drawn = drawing(picture, theme)

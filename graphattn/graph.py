@@ -369,7 +369,7 @@ class Graph(Builders):
         """Declare a trained tensor: fed like an input, drawn inside the op that uses it."""
         return self.apply("parameter", name=name, title=title, shape=shape, axes=axes)
 
-    def constant(
+    def constant(  # pyright: ignore[reportIncompatibleMethodOverride]  (the stub has it as an op)
         self,
         value: Any,
         name: str | None = None,

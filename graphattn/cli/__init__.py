@@ -40,7 +40,9 @@ class Commands(click.Group):
             )
         return super().resolve_command(ctx, args)
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:
+    def main(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> Any:
         """Run a command line; always ends in SystemExit."""
         prepare_streams()
         args = list(sys.argv[1:] if args is None else args) or ["--help"]

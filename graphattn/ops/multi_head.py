@@ -159,7 +159,7 @@ def expand(
     outs = []
     for i in range(heads):
         if masks_by_head:
-            mask, bias = masks[i], biases[i]
+            mask, bias = masks[i], biases[i]  # pyright: ignore
         out, _ = g.attention(
             queries[i], keys[i], values[i], mask, bias, causal=causal, offset=offset, window=window,
             appended=(appended_k is not None) + zero_key, scale=scale, softcap=softcap, empty=empty,
