@@ -54,6 +54,11 @@ def _absorb(numbers: Numbers, a: Any, b: Any) -> Any:
     return zero if a == zero or b == zero else numbers.multiply(a, b)
 
 
+def _absorb_divide(numbers: Numbers, a: Any, b: Any) -> Any:
+    zero = numbers.lift(0)
+    return zero if a == zero else numbers.divide(a, b)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda numbers, a, b: numbers.add(a, b),
     "subtract": lambda numbers, a, b: numbers.subtract(a, b),
@@ -61,6 +66,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "divide": lambda numbers, a, b: numbers.divide(a, b),
     "negate": lambda numbers, a: numbers.negate(a),
     "absorb": _absorb,
+    "absorb_divide": _absorb_divide,
     "exp": lambda numbers, a: numbers.exp(a),
     "log": lambda numbers, a: numbers.log(a),
     "sqrt": lambda numbers, a: numbers.sqrt(a),

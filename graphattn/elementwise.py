@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 from . import cells, masks, nested
@@ -10,6 +12,9 @@ from .axes import Spec, broadcast, describe, need_kind
 from .cells import Cell, Expression
 from .numbers import Numbers
 from .op import Kernel, Op, Reject, Sample
+
+PI = "3.14159265358979323846264338327950288419716939937510582097494459"
+"""π as decimal text, which each number type reads to its own precision."""
 
 
 def same(x: Spec) -> Spec:
@@ -29,10 +34,40 @@ def paired(a: Spec, b: Spec) -> Spec:
     return Spec(*broadcast(a, b))
 
 
+def numeric(a: Spec, b: Spec) -> Spec:
+    """The result of an elementwise op on two operands, floats or (exact, of any size) integers."""
+    need_kind(("float", "int"), a=a)
+    need_kind(a.kind, b=b)
+    return Spec(*broadcast(a, b), a.kind)
+
+
 def cell_of(slot: int, spec: Spec, index: Sequence[int]) -> Cell:
     """The cell of a broadcast operand that goes into the result's cell at `index`."""
     tail = index[len(index) - spec.rank :]
     return Cell(slot, tuple(0 if size == 1 else i for i, size in zip(tail, spec.shape, strict=True)))
+
+
+def unbroadcast(g: Any, dy: Any, operand: Any) -> Any:
+    """The cotangent of an operand that was stretched to the shape of `dy`: what arrives in all the
+    places where a cell went, summed up."""
+    lead = len(dy.shape) - len(operand.shape)
+    if lead > 1:
+        dy, lead = g.reshape(dy, (prod(dy.shape[:lead]), *dy.shape[lead:])), 1
+    for place, size in enumerate((1,) * lead + operand.shape):
+        if size == 1 != dy.shape[place]:
+            dy = g.total(dy, axis=place)
+    return dy if dy.shape == operand.shape else g.reshape(dy, operand.shape, axes=operand.axes)
+
+
+def times(g: Any, a: Any, b: Any, name: str | None = None) -> Any:
+    """a · b in a rule for gradients, where a cotangent of exactly 0 says that nothing depends on the
+    cell: it stays 0, whatever it is multiplied with."""
+    return g.multiply(a, b, absorb_zeros=True, name=name)
+
+
+def over(g: Any, a: Any, b: Any, name: str | None = None) -> Any:
+    """a / b in a rule for gradients; as `times`."""
+    return g.divide(a, b, absorb_zeros=True, name=name)
 
 
 def unary(
@@ -82,12 +117,14 @@ def binary(
     glyph: str,
     formula: str,
     function: Callable[[Numbers], Callable[[Any, Any], Any]],
+    integers: Callable[[int, int], int] | None = None,
     **more: Any,
 ) -> Op:
-    """An op that combines two operands cell by cell, stretching axes of size 1."""
+    """An op that combines two operands cell by cell, stretching axes of size 1. With `integers`, the
+    function for two of them, the operands may also both be integers (exact, of any size)."""
 
     def kernel(numbers: Numbers, a: Spec, b: Spec) -> Kernel:
-        return Kernel(function(numbers), 0, 0)
+        return Kernel(integers if integers and a.kind == "int" else function(numbers), 0, 0)
 
     def explain(index: tuple[int, ...], a: Spec, b: Spec) -> Expression:
         return cells.Apply(name, (cell_of(0, a, index), cell_of(1, b, index)))
@@ -101,10 +138,10 @@ def binary(
             "family": "function",
             "formula": formula,
             "level": "primitive",
-            "shape": paired,
+            "shape": numeric if integers else paired,
             "kernel": kernel,
             "explain": explain,
-            "cost": lambda a, b: paired(a, b).size,
+            "cost": lambda a, b: Spec(*broadcast(a, b)).size,
             "masked": masks.united,
             "samples": (
                 Sample((matrix, other)),
@@ -126,6 +163,52 @@ def binary(
             **more,
         }
     )
+
+
+def absorbing(
+    name: str,
+    glyph: str,
+    formula: str,
+    function: Callable[[Numbers], Callable[[Any, Any], Any]],
+    row: Callable[..., Any],
+    cell: Callable[..., Any],
+    explained: str,
+    integers: Callable[[int, int], int] | None = None,
+    **more: Any,
+) -> Op:
+    """A binary op with the attribute `absorb_zeros`: what a factor of exactly 0 hides never leaks.
+    `row` and `cell` compute it where that is asked for."""
+
+    def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
+        return numeric(a, b) if integers and not absorb_zeros else paired(a, b)
+
+    def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros: bool) -> Kernel:
+        if integers and a.kind == "int":
+            return Kernel(integers, 0, 0)
+        if not absorb_zeros:
+            return Kernel(function(numbers), 0, 0)
+        rank = 1 if a.rank and b.rank else 0
+        return Kernel(
+            row if rank else cell, rank, rank,
+            pair=function(numbers), isfinite=numbers.isfinite, zero=numbers.lift(0),
+        )  # fmt: skip
+
+    def explain(index: tuple[int, ...], a: Spec, b: Spec, *, absorb_zeros: bool) -> Expression:
+        return cells.Apply(explained if absorb_zeros else name, (cell_of(0, a, index), cell_of(1, b, index)))
+
+    op = binary(
+        name, glyph, formula, function, integers, shape=shape, kernel=kernel, explain=explain,
+        cost=lambda a, b, *, absorb_zeros: Spec(*broadcast(a, b)).size, **more,
+    )  # fmt: skip
+    zeros, wild = [[0.0, -0.0, 2.0]], [[float("inf"), float("nan"), float("inf")]]
+    more_samples = (
+        Sample((zeros, wild), {"absorb_zeros": True}),
+        Sample((wild, zeros), {"absorb_zeros": True}),
+        Sample((zeros, zeros), {"absorb_zeros": True}),
+        Sample(([[0.0], [1.0]], [[0.5, -1.0, float("nan")]]), {"absorb_zeros": True}),
+        Sample((0.0, [[float("inf")]]), {"absorb_zeros": True}),
+    )
+    return replace(op, samples=(*op.samples, *more_samples))
 
 
 def both_bool(a: Spec, b: Spec) -> Spec:
@@ -166,4 +249,7 @@ def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], 
     )
 
 
-__all__ = ["binary", "cell_of", "describe", "logical", "nested", "paired", "same", "unary", "x_like"]
+__all__ = [
+    "PI", "absorbing", "binary", "cell_of", "describe", "logical", "nested", "over", "paired", "same", "times",
+    "unary", "unbroadcast", "x_like",
+]  # fmt: skip

@@ -15,9 +15,14 @@ attribute by keyword:
     cost(x, *, axis, empty)                 floating-point operations (a multiply-add counts 2)
     masked(masks, values, x, *, …)          which cells of the result are hidden (`masks.py`)
     warn(values, y, x, *, …)                sentences on what a reader should know of this step
+    gradient(g, dy, y, x, *, axis, empty)   builds the cotangent of each operand (a tuple)
 
-A rule that an op does not have is None. Operands are `Spec`s in every rule but `expand`, where
-they are the symbolic `Tensor`s of a graph.
+A rule that an op does not have is None. Operands are `Spec`s in every rule but `expand` and
+`gradient`, where they are the symbolic `Tensor`s of a graph.
+
+`gradient` gets the cotangent `dy` of the result and the result `y` itself: tensors, or tuples of
+them where there are several results (with None in dy for one that nothing depends on). It returns a
+cotangent of the operand's shape for each operand, None for one that has none (left out, bool, int).
 """
 
 from __future__ import annotations
@@ -125,6 +130,8 @@ class Op:
     samples: tuple[Sample, ...] = ()
     rejects: tuple[Reject, ...] = ()
     gradient: Callable[..., Any] | None = None
+    """None = that of its expansion; an op that has neither, and whose results are floats, has no
+    gradient, unless it is fed or has no operands."""
     mistakes: tuple[Any, ...] = ()
 
     @cached_property

@@ -7,19 +7,23 @@ scope that lost a node to another no longer equals its expansion, and `fuse` say
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from graphattn.graph import Graph, Node, Ref
 from graphattn.passes.rebuild import Rebuild
 
 
-def common_subexpressions(graph: Graph) -> Graph:
-    """Merge equal nodes; `notes` names what became what. Idempotent."""
+def common_subexpressions(graph: Graph, among: Collection[str] | None = None) -> Graph:
+    """Merge equal nodes; `notes` names what became what. Idempotent. `among`: the names of the nodes
+    that may go, if not all may."""
     rebuild = Rebuild(graph)
     first: dict[str, Node] = {}
     merged: list[str] = []
     for node in graph.nodes.values():
         key = repr((node.op.name, rebuild.operands(node), sorted(node.attributes.items())))
-        if node.op.fed or key not in first:
-            first[key] = node
+        may_go = among is None or node.name in among
+        if node.op.fed or key not in first or not may_go:
+            first.setdefault(key, node)
             rebuild.keep(node)
         else:
             twin = first[key]

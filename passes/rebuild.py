@@ -27,6 +27,10 @@ class Rebuild:
         """The operands of an old node, in the new graph."""
         return tuple(None if ref is None else self._went[ref] for ref in node.operands)
 
+    def went(self, ref: Ref) -> Ref:
+        """Where an output of the old graph is in the new one."""
+        return self._went[ref]
+
     def keep(self, node: Node) -> None:
         """Take an old node over, with its operands where they went."""
         self.graph.adopt(node, self.operands(node))

@@ -7,6 +7,7 @@ expansion, and says in `graph.notes` why the others stay: `fuse(zoom(g)) == g`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from graphattn.errors import GraphError
@@ -24,15 +25,22 @@ def zoom(graph: Graph, level: str = "primitive") -> Graph:
     """
     check_level(level)
     for finer in LEVELS[: LEVELS.index(level) + 1]:
-        while any(node.op.coarser(finer) for node in graph.nodes.values()):
-            graph = _one_layer(graph, finer)
+        graph = expand_all(graph, lambda node, finer=finer: node.op.coarser(finer))
     return graph
 
 
-def _one_layer(graph: Graph, level: str) -> Graph:
+def expand_all(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
+    """The graph with every node expanded that is `chosen`, and those of the expansion that are. A
+    graph with none is returned as it is."""
+    while any(map(chosen, graph.nodes.values())):
+        graph = _one_layer(graph, chosen)
+    return graph
+
+
+def _one_layer(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
     rebuild = Rebuild(graph)
     for node in graph.nodes.values():
-        if node.op.coarser(level):
+        if chosen(node):
             rebuild.become(node, expand(rebuild.graph, node, rebuild.operands(node)))
         else:
             rebuild.keep(node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import axes as named
 from .. import masks
 from ..axes import Spec, describe, need_size
-from ..elementwise import cell_of
+from ..elementwise import cell_of, unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -39,6 +39,10 @@ def kernel(numbers: Numbers, x: Spec, *, shape) -> Kernel:
     return Kernel(broadcast, x.rank, old=x.shape, new=shape)
 
 
+def gradient(g, dy, y, x, *, shape):
+    return (unbroadcast(g, dy, x),)
+
+
 def explain(index, x: Spec, *, shape):
     return cell_of(0, x, index)
 
@@ -54,6 +58,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, *, shape: 0,
         masked=masks.moved,
         moves=True,

@@ -46,6 +46,11 @@ def kernel(numbers: Numbers, *xs: Spec, axis) -> Kernel:
     return Kernel(concat, *ranks)
 
 
+def gradient(g, dy, y, *xs, axis):
+    place = position(axis, len(dy.shape))
+    return g.split(dy, tuple(x.shape[place] for x in xs), axis=place, name="parts")
+
+
 def explain(index, *xs: Spec, axis):
     place = position(axis, xs[0].rank)
     at = index[place]
@@ -67,6 +72,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda *xs, axis: 0,
         masked=masks.moved,
         moves=True,

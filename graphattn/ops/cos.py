@@ -1,6 +1,11 @@
 """y = cos x, every cell, x in radians; NaN at ±∞."""
 
-from ..elementwise import unary
+from ..elementwise import times, unary
 from ..op import register
 
-register(unary("cos", "cos", "y = cos x", lambda numbers: numbers.cos, range=(-1.0, 1.0)))
+register(
+    unary(
+        "cos", "cos", "y = cos x", lambda numbers: numbers.cos, range=(-1.0, 1.0),
+        gradient=lambda g, dy, y, x: (-times(g, dy, g.sin(x)),),
+    )
+)  # fmt: skip

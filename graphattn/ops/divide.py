@@ -1,9 +1,33 @@
 """y = a / b, cell by cell, by IEEE 754: 1/0 = ∞, 0/0 = NaN.
 
-a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where they do not.
+a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where they do not. With
+`absorb_zeros`, a quotient that is not finite is 0 where a is exactly 0.
 """
 
-from ..elementwise import binary
+from ..elementwise import absorbing, over, times, unbroadcast
 from ..op import register
 
-register(binary("divide", "÷", "y = a / b", lambda numbers: numbers.divide))
+
+def divide_absorbing(a, b, pair, isfinite, zero):
+    if len(a) != len(b):  # one of them is stretched
+        a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a))
+    y = list(map(pair, a, b))
+    if all(map(isfinite, y)):
+        return y
+    return [zero if p == 0 and not isfinite(v) else v for p, v in zip(a, y)]
+
+
+def divide_cell_absorbing(a, b, pair, isfinite, zero):
+    return divide_absorbing([a], [b], pair, isfinite, zero)[0]
+
+
+def gradient(g, dy, y, a, b, *, absorb_zeros):
+    return unbroadcast(g, over(g, dy, b), a), unbroadcast(g, -over(g, times(g, dy, y), b), b)
+
+
+register(
+    absorbing(
+        "divide", "÷", "y = a / b", lambda numbers: numbers.divide, divide_absorbing,
+        divide_cell_absorbing, "absorb_divide", gradient=gradient,
+    )
+)  # fmt: skip

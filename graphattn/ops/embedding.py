@@ -32,6 +32,10 @@ def kernel(numbers: Numbers, table: Spec, ids: Spec) -> Kernel:
     return Kernel(embedding, 2, 0)
 
 
+def gradient(g, dy, y, table, ids):
+    return g.scatter_add(dy, ids, rows=table.shape[0]), None
+
+
 def explain(index, table: Spec, ids: Spec):
     *at, j = index
     return Cell(0, (Cell(1, tuple(at)), j))
@@ -48,6 +52,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda table, ids: 0,
         masked=masks.moved,
         moves=True,

@@ -2,7 +2,12 @@
 
 import math
 
-from ..elementwise import unary
+from ..elementwise import times, unary
 from ..op import register
 
-register(unary("exp", "eˣ", "y = exp(x)", lambda numbers: numbers.exp, range=(0.0, math.inf)))
+register(
+    unary(
+        "exp", "eˣ", "y = exp(x)", lambda numbers: numbers.exp, range=(0.0, math.inf),
+        gradient=lambda g, dy, y, x: (times(g, dy, y),),
+    )
+)  # fmt: skip

@@ -13,13 +13,12 @@ from .. import masks
 from ..axes import Spec
 from ..cells import Cell, Literal, add, divide, erf, multiply, tanh
 from ..cells import sqrt as root
-from ..elementwise import same
+from ..elementwise import PI, same, times
 from ..errors import Rejected, suggest
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
 FORMS = ("none", "tanh")
-PI = "3.14159265358979323846264338327950288419716939937510582097494459"
 
 
 def shape(x: Spec, *, approximate: str = "none") -> Spec:
@@ -58,6 +57,19 @@ def expand(g, x, *, approximate):
     return g.multiply(halved, g.add(one, curve, name="gate"), name="product")
 
 
+def gradient(g, dy, y, x, *, approximate):
+    one, half, two = g.constant(1), g.constant("0.5"), g.constant(2)
+    pi = g.constant(PI, name="pi")
+    if approximate == "none":
+        curve = g.erf(x / g.sqrt(two), name="erf")
+        bell = g.exp(-(half * x * x), name="bell") / g.sqrt(two * pi)
+        return (times(g, dy, half * (one + curve) + times(g, x, bell), name="d_x"),)
+    bend, factor = g.constant("0.044715", name="bend"), g.sqrt(two / pi, name="factor")
+    curve = g.tanh(factor * (x + bend * (x * x * x)), name="tanh")
+    slope = factor * (one + g.constant(3) * bend * x * x)
+    return (times(g, dy, half * (one + curve) + times(g, half * x, (one - curve * curve) * slope), name="d_x"),)
+
+
 def explain(index, x: Spec, *, approximate):
     cell = Cell(0, index)
     if approximate == "none":
@@ -81,6 +93,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, *, approximate: x.size * (5 if approximate == "none" else 9),
         masked=masks.united,
         note=lambda x, *, approximate: "" if approximate == "none" else approximate,

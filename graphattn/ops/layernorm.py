@@ -11,6 +11,7 @@ import math
 from .. import masks
 from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
 from ..cells import Cell, Literal, add, divide, multiply, named, sqrt, subtract, total
+from ..elementwise import over, times, unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..numbers import divide as quotient
@@ -62,6 +63,19 @@ def expand(g, x, gamma, beta, *, eps):
     return y
 
 
+def gradient(g, dy, y, x, gamma, beta, *, eps):
+    """dx = (dn − mean(dn) − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
+    deviation = g.subtract(x, g.mean(x, name="mean"), name="deviation")
+    variance = g.mean(g.multiply(deviation, deviation, name="squared"), name="variance")
+    root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    n = g.divide(deviation, root, name="normalized")
+    d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
+    along = times(g, n, g.mean(times(g, d_n, n)), name="along")
+    d_x = over(g, g.subtract(g.subtract(d_n, g.mean(d_n)), along, name="across"), root)
+    d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
+    return d_x, d_gamma, None if beta is None else unbroadcast(g, dy, beta)
+
+
 def explain(index, x: Spec, gamma, beta, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
@@ -101,6 +115,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=cost,
         masked=masks.first,
         note=note,

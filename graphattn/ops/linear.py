@@ -6,8 +6,11 @@ row for each output feature.
 
 from __future__ import annotations
 
+from math import prod
+
 from ..axes import Spec, describe, need_kind, need_rank, unify
 from ..cells import Cell, add, multiply, total
+from ..elementwise import unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -45,6 +48,17 @@ def expand(g, x, w, b):
     return y if b is None else g.add(y, b, name="biased")
 
 
+def gradient(g, dy, y, x, w, b):
+    """dx = dy W, dW = dyᵀ x, db = Σ dy, the last two over all rows of all batches."""
+    d_x = g.matmul(dy, w, absorb_zeros=True)
+    d_w = g.matmul(_rows(g, dy).T, _rows(g, x), absorb_zeros=True)
+    return d_x, d_w, None if b is None else unbroadcast(g, dy, b)
+
+
+def _rows(g, x):
+    return x if len(x.shape) == 2 else g.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+
+
 def explain(index, x: Spec, w: Spec, b):
     *lead, j = index
     y = total(multiply(Cell(0, (*lead, k)), Cell(1, (j, k))) for k in range(w.shape[1]))
@@ -70,6 +84,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=cost,
         symbol="{title}",
         samples=(

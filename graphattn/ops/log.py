@@ -1,11 +1,12 @@
 """y = ln x, every cell; ln 0 = −∞, NaN below 0 (IEEE 754)."""
 
-from ..elementwise import unary
+from ..elementwise import over, unary
 from ..op import Sample, register
 
 register(
     unary(
         "log", "ln", "y = ln x", lambda numbers: numbers.log,
+        gradient=lambda g, dy, y, x: (over(g, dy, x),),
         samples=(Sample(([[0.5, 1.0, 10.0], [2.5, 1e-300, 1e300]],)), Sample(([0.0, 3.0],)), Sample(([],))),
     )
 )  # fmt: skip

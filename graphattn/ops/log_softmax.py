@@ -12,6 +12,7 @@ import math
 from .. import masks
 from ..axes import Spec, position
 from ..cells import Cell, exp, log, maximum, named, subtract, total
+from ..elementwise import times
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 from ..reductions import along_axis, folded, line, nothing_visible
@@ -39,6 +40,11 @@ def expand(g, x, *, axis):
     shifted = g.subtract(x, g.maximum(x, axis=axis, name="peak"), name="shifted")
     total = g.total(g.exp(shifted, name="raised"), axis=axis, name="total")
     return g.subtract(shifted, g.log(total, name="log_total"), name="logarithm")
+
+
+def gradient(g, dy, y, x, *, axis):
+    """dx = dy − softmax(x) · Σ dy."""
+    return (dy - times(g, g.exp(y, name="softmax"), g.total(dy, axis=axis)),)
 
 
 def explain(index, x: Spec, *, axis):
@@ -71,6 +77,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=cost,
         masked=masks.first,
         warn=warn,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .. import nested
 from ..axes import Spec, broadcast, need_kind
 from ..cells import Apply, Literal, add, where
-from ..elementwise import cell_of
+from ..elementwise import cell_of, unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -60,6 +60,13 @@ def expand(g, x, mask):
     return g.where(g.visible(mask, name="visible"), biased, hidden, name="chosen")
 
 
+def gradient(g, dy, y, x, mask):
+    """What is hidden depends on nothing."""
+    see = mask if mask.kind == "bool" else g.visible(mask)
+    seen = g.where(see, dy, g.constant(0))
+    return unbroadcast(g, seen, x), None if mask.kind == "bool" else unbroadcast(g, seen, mask)
+
+
 def explain(index, x: Spec, mask: Spec):
     see, value = cell_of(1, mask, index), cell_of(0, x, index)
     if mask.kind == "bool":
@@ -87,6 +94,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, mask: shape(x, mask).size if mask.kind == "float" else 0,
         masked=masked,
         samples=(

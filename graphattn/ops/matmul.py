@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from ..axes import Spec, broadcast, need_kind, need_rank, unify
 from ..cells import Cell, absorb, multiply, total
-from ..elementwise import cell_of
+from ..elementwise import cell_of, unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..op import Kernel, Op, Reject, Sample, find, register
 
 
 def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
@@ -66,6 +66,20 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
     return Kernel(matmul, 2, 2, dot=numbers.dot)
 
 
+def gradient(g, dy, y, a, b, *, absorb_zeros):
+    d_a = g.matmul(dy, transposed(g, b), absorb_zeros=True)
+    d_b = g.matmul(transposed(g, a), dy, absorb_zeros=True)
+    return unbroadcast(g, d_a, a), unbroadcast(g, d_b, b)
+
+
+def transposed(g, x):
+    """xᵀ; where x is the transpose of a tensor, that tensor."""
+    node = x.node
+    if node.op is find("transpose") and node.attributes["perm"] is None:
+        return g.tensor(g.tensor_name(node.operands[0]))
+    return x.T
+
+
 def explain(index, a: Spec, b: Spec, *, absorb_zeros):
     *lead, i, j = index
     at_a = cell_of(0, Spec(a.shape[:-2]), lead).index
@@ -85,6 +99,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda a, b, **_: 2 * shape(a, b).size * a.shape[-1],
         samples=(
             Sample(([[1.0, 2.0], [3.0, 4.0], [0.5, -1.0]], [[0.1, 0.2, 0.3], [-1.0, 2.0, 0.7]])),

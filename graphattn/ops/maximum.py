@@ -20,4 +20,8 @@ def explain(index, x, *, axis):
     return cells.maximum(line(index, x, axis))
 
 
-register(reduction("maximum", "max", "y = max x", maximum_row, bound, explain))
+def gradient(g, dy, y, x, *, axis):
+    return (g.where(g.first_maximum(x, axis=axis), dy, g.constant(0)),)
+
+
+register(reduction("maximum", "max", "y = max x", maximum_row, bound, explain, gradient=gradient))

@@ -28,9 +28,14 @@ def expand(g, x, *, axis):
     return g.divide(total, count, name="quotient")
 
 
+def gradient(g, dy, y, x, *, axis):
+    return (g.broadcast(dy / x.shape[position(axis, len(x.shape))], x.shape),)
+
+
 register(
     reduction(
         "mean", "μ", "y = Σ x / n", mean_row, bound, explain, level="op", family="norm", expand=expand,
+        gradient=gradient,
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )
 )  # fmt: skip

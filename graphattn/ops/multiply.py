@@ -1,9 +1,36 @@
 """y = a · b, cell by cell.
 
-a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where they do not.
+a, b: floats, or integers (exact, of any size); shapes that broadcast (right-aligned, size 1
+stretches). Rejected where they do not. With `absorb_zeros`, a product that is not finite is 0 where a
+factor is exactly 0, so that what a 0 hides never leaks; without it, 0 · ∞ is NaN as IEEE 754 says.
 """
 
-from ..elementwise import binary
+import operator
+
+from ..elementwise import absorbing, times, unbroadcast
 from ..op import register
 
-register(binary("multiply", "·", "y = a · b", lambda numbers: numbers.multiply))
+
+def multiply_absorbing(a, b, pair, isfinite, zero):
+    if len(a) != len(b):  # one of them is stretched
+        a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a))
+    y = list(map(pair, a, b))
+    if all(map(isfinite, y)):
+        return y
+    return [zero if (p == 0 or q == 0) and not isfinite(v) else v for p, q, v in zip(a, b, y)]
+
+
+def multiply_cell_absorbing(a, b, pair, isfinite, zero):
+    return multiply_absorbing([a], [b], pair, isfinite, zero)[0]
+
+
+def gradient(g, dy, y, a, b, *, absorb_zeros):
+    return unbroadcast(g, times(g, dy, b), a), unbroadcast(g, times(g, dy, a), b)
+
+
+register(
+    absorbing(
+        "multiply", "·", "y = a · b", lambda numbers: numbers.multiply, multiply_absorbing,
+        multiply_cell_absorbing, "absorb", operator.mul, gradient=gradient,
+    )
+)  # fmt: skip

@@ -66,6 +66,11 @@ def expand(g, x, *, before, after, axis, value):
     return g.concat(*parts, axis=place, name="joined")
 
 
+def gradient(g, dy, y, x, *, before, after, axis, value):
+    size = x.shape[position(axis, len(x.shape))]
+    return (g.split(dy, (before, size, after), axis=axis)[1],)
+
+
 def explain(index, x: Spec, *, before, after, axis, value):
     place = position(axis, x.rank)
     at = index[place] - before
@@ -96,6 +101,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masked,
         moves=True,

@@ -22,4 +22,9 @@ def function(numbers: Numbers):
     return partial(relu, zero=numbers.lift(0), less=numbers.less)
 
 
-register(unary("relu", "⌐", "y = max(x, 0)", function, explain=explain, range=(0.0, math.inf)))
+register(
+    unary(
+        "relu", "⌐", "y = max(x, 0)", function, explain=explain, range=(0.0, math.inf),
+        gradient=lambda g, dy, y, x: (g.where(g.positive(x), dy, g.constant(0)),),
+    )
+)  # fmt: skip

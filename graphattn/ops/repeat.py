@@ -29,6 +29,12 @@ def kernel(numbers: Numbers, x: Spec, *, times, axis) -> Kernel:
     return Kernel(repeat, x.rank - position(axis, x.rank), times=times)
 
 
+def gradient(g, dy, y, x, *, times, axis):
+    place = position(axis, len(x.shape))
+    apart = g.reshape(dy, (*x.shape[: place + 1], times, *x.shape[place + 1 :]))
+    return (g.reshape(g.total(apart, axis=place + 1), x.shape, axes=x.axes),)
+
+
 def explain(index, x: Spec, *, times, axis):
     place = position(axis, x.rank)
     return Cell(0, (*index[:place], index[place] // times, *index[place + 1 :]))
@@ -47,6 +53,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masks.moved,
         moves=True,

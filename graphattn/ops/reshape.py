@@ -82,6 +82,10 @@ def kernel(numbers: Numbers, x: Spec, *, shape, axes) -> Kernel:
     return Kernel(reshape, x.rank, rank=x.rank, shape=_sizes(x, shape))
 
 
+def gradient(g, dy, y, x, *, shape, axes):
+    return (g.reshape(dy, x.shape, axes=x.axes),)
+
+
 def explain(index, x: Spec, *, shape, axes):
     place = 0
     for i, size in zip(index, _sizes(x, shape), strict=True):
@@ -106,6 +110,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masks.moved,
         moves=True,

@@ -11,6 +11,7 @@ import math
 from .. import masks
 from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
 from ..cells import Cell, Literal, add, divide, multiply, named, sqrt, total
+from ..elementwise import over, times, unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..numbers import divide as quotient
@@ -48,6 +49,17 @@ def expand(g, x, gamma, *, eps):
     return y if gamma is None else g.multiply(y, gamma, name="scaled")
 
 
+def gradient(g, dy, y, x, gamma, *, eps):
+    """dx = (dn − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
+    mean = g.mean(g.multiply(x, x, name="squared"), name="mean")
+    root = g.sqrt(g.add(mean, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    n = g.divide(x, root, name="normalized")
+    d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
+    along = times(g, n, g.mean(times(g, d_n, n)), name="along")
+    d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
+    return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
+
+
 def explain(index, x: Spec, gamma, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
@@ -75,6 +87,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=cost,
         masked=masks.first,
         note=lambda x, gamma, *, eps: f"eps={eps}",

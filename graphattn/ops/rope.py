@@ -12,7 +12,7 @@ from .. import axes as named
 from .. import masks
 from ..axes import Spec, describe, need_kind, need_rank
 from ..cells import add, multiply, subtract
-from ..elementwise import cell_of
+from ..elementwise import cell_of, times, unbroadcast
 from ..errors import Rejected
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -80,6 +80,26 @@ def expand(g, x, cos, sin, *, interleaved):
     return turned[0] if len(turned) == 1 else g.concat(*turned, name="joined")
 
 
+def gradient(g, dy, y, x, cos, sin, *, interleaved):
+    """Turned back: dx = rope(dy, cos, −sin), and for the angles d_cos = a · da + b · db,
+    d_sin = a · db − b · da."""
+    a, b = _sides(g, x, cos.shape[-1], interleaved)
+    d_a, d_b = _sides(g, dy, cos.shape[-1], interleaved)
+    d_x = g.rope(dy, cos, -sin, interleaved=interleaved)
+    d_cos = times(g, d_a, a) + times(g, d_b, b)
+    d_sin = times(g, d_b, a) - times(g, d_a, b)
+    return unbroadcast(g, d_x, x), unbroadcast(g, d_cos, cos), unbroadcast(g, d_sin, sin)
+
+
+def _sides(g, x, half, interleaved):
+    """The firsts and the seconds of all pairs."""
+    rest = (x.shape[-1] - 2 * half,)
+    if not interleaved:
+        return g.split(x, (half, half, *rest))[:2]
+    pairs = g.reshape(g.split(x, (2 * half, *rest))[0], (*x.shape[:-1], half, 2))
+    return tuple(g.reshape(part, (*x.shape[:-1], half)) for part in g.split(pairs, 2))
+
+
 def explain(index, x: Spec, cos: Spec, sin: Spec, *, interleaved):
     *lead, j = index
     half = cos.shape[-1]
@@ -120,6 +140,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=cost,
         masked=masks.touched,
         note=note,

@@ -79,6 +79,10 @@ def expand(g, x, *, sqrt, divide, multiply):
     return g.divide(x, divisor, name="quotient")
 
 
+def gradient(g, dy, y, x, *, sqrt, divide, multiply):
+    return (g.scale(dy, sqrt=sqrt, divide=divide, multiply=multiply),)
+
+
 def explain(index, x: Spec, *, sqrt, divide, multiply):
     cell = Cell(0, index)
     if multiply is not None:
@@ -105,6 +109,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: x.size,
         masked=masks.first,
         note=note,

@@ -10,7 +10,7 @@ from functools import partial
 
 from ..axes import Spec
 from ..cells import Apply, Cell, Literal, add, divide, exp, where
-from ..elementwise import unary
+from ..elementwise import times, unary
 from ..numbers import Numbers
 from ..op import Sample, register
 
@@ -39,6 +39,7 @@ def explain(index, x: Spec):
 register(
     unary(
         "sigmoid", "sig", "y = 1 / (1 + exp(−x))", function, explain=explain, range=(0.0, 1.0),
+        gradient=lambda g, dy, y, x: (times(g, dy, y * g.sigmoid(-x)),),
         cost=lambda x: 4 * x.size,
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -40.0, 40.0]],)),

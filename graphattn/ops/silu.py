@@ -10,7 +10,7 @@ import math
 
 from ..axes import Spec
 from ..cells import Cell, multiply
-from ..elementwise import unary
+from ..elementwise import times, unary
 from ..numbers import Numbers
 from ..op import Sample, find, register
 
@@ -30,6 +30,10 @@ def expand(g, x):
     return g.multiply(x, g.sigmoid(x, name="gate"), name="product")
 
 
+def gradient(g, dy, y, x):
+    return (times(g, dy, g.sigmoid(x, name="gate") + times(g, y, g.sigmoid(-x, name="rest"))),)
+
+
 def explain(index, x: Spec):
     gate = find("sigmoid").explain
     assert gate is not None
@@ -39,6 +43,7 @@ def explain(index, x: Spec):
 register(
     unary(
         "silu", "x·σ", "y = x / (1 + exp(−x))", function, level="op", expand=expand, explain=explain,
+        gradient=gradient,
         cost=lambda x: 5 * x.size, title="SiLU", range=(-0.2785, math.inf),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -40.0, 40.0]],)),

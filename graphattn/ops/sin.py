@@ -1,6 +1,11 @@
 """y = sin x, every cell, x in radians; NaN at ±∞."""
 
-from ..elementwise import unary
+from ..elementwise import times, unary
 from ..op import register
 
-register(unary("sin", "sin", "y = sin x", lambda numbers: numbers.sin, range=(-1.0, 1.0)))
+register(
+    unary(
+        "sin", "sin", "y = sin x", lambda numbers: numbers.sin, range=(-1.0, 1.0),
+        gradient=lambda g, dy, y, x: (times(g, dy, g.cos(x)),),
+    )
+)  # fmt: skip

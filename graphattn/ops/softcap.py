@@ -11,7 +11,7 @@ import math
 from .. import masks, nested
 from ..axes import Spec, need_number
 from ..cells import Cell, Literal, divide, multiply, tanh
-from ..elementwise import same
+from ..elementwise import same, times
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
@@ -32,6 +32,11 @@ def kernel(numbers: Numbers, x: Spec, *, cap) -> Kernel:
 def expand(g, x, *, cap):
     limit = g.constant(str(cap), name="cap")
     return g.multiply(limit, g.tanh(g.divide(x, limit, name="ratio"), name="tanh"), name="product")
+
+
+def gradient(g, dy, y, x, *, cap):
+    bent = g.divide(y, g.constant(str(cap), name="cap"), name="tanh")
+    return (times(g, dy, 1 - bent * bent),)
 
 
 def explain(index, x: Spec, *, cap):
@@ -59,6 +64,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, *, cap: 3 * x.size,
         masked=masks.first,
         warn=warn,

@@ -13,6 +13,7 @@ import math
 from .. import masks
 from ..axes import Spec, position
 from ..cells import Apply, Cell, Literal, divide, exp, maximum, named, subtract, total, where
+from ..elementwise import times
 from ..errors import Rejected, suggest
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -55,6 +56,12 @@ def expand(g, x, *, axis, empty):
     return g.divide(raised, total, name="quotient")
 
 
+def gradient(g, dy, y, x, *, axis, empty):
+    """dx = y · (dy − Σ dy · y); behind a weight of 0, dy may be anything."""
+    inner = g.total(times(g, dy, y, name="weighted"), axis=axis, name="inner")
+    return (times(g, y, g.subtract(dy, inner, name="centred")),)
+
+
 def explain(index, x: Spec, *, axis, empty):
     row = list(line(index, x, axis))
     peak = named("max", maximum(row))
@@ -84,6 +91,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 5 * x.size,
         masked=masks.first,
         warn=warn,

@@ -73,6 +73,13 @@ def kernel(numbers: Numbers, x: Spec, *, parts, axis) -> Kernel:
     return Kernel(split_evenly, x.rank - place, outputs=parts, parts=parts)
 
 
+def gradient(g, dy, y, x, *, parts, axis):
+    """The parts side by side again, with zeros in the place of one that nothing depends on."""
+    nothing = g.constant(0)
+    whole = (d if d is not None else g.broadcast(nothing, part.shape) for d, part in zip(dy, y, strict=True))
+    return (g.concat(*whole, axis=axis),)
+
+
 def explain(index, x: Spec, *, parts, axis, port=0):
     place = position(axis, x.rank)
     start = _cuts(x, parts, axis)[port][0]
@@ -90,6 +97,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masks.moved,
         moves=True,

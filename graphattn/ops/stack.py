@@ -40,6 +40,11 @@ def kernel(numbers: Numbers, *xs: Spec, axis, axis_name) -> Kernel:
     return Kernel(stack, *[inside] * len(xs))
 
 
+def gradient(g, dy, y, *xs, axis, axis_name):
+    parts = g.split(dy, (1,) * len(xs), axis=axis)
+    return tuple(g.reshape(part, x.shape, axes=x.axes) for part, x in zip(parts, xs, strict=True))
+
+
 def explain(index, *xs: Spec, axis, axis_name):
     place = position(axis, len(index))
     return Cell(index[place], (*index[:place], *index[place + 1 :]))
@@ -58,6 +63,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda *xs, **_: 0,
         masked=masks.moved,
         moves=True,

@@ -1,9 +1,17 @@
 """y = a − b, cell by cell.
 
-a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where they do not.
+a, b: floats, or integers (exact, of any size); shapes that broadcast (right-aligned, size 1
+stretches). Rejected where they do not.
 """
 
-from ..elementwise import binary
+import operator
+
+from ..elementwise import binary, unbroadcast
 from ..op import register
 
-register(binary("subtract", "−", "y = a − b", lambda numbers: numbers.subtract))
+register(
+    binary(
+        "subtract", "−", "y = a − b", lambda numbers: numbers.subtract, operator.sub,
+        gradient=lambda g, dy, y, a, b: (unbroadcast(g, dy, a), -unbroadcast(g, dy, b)),
+    )
+)  # fmt: skip

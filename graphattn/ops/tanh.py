@@ -1,6 +1,11 @@
 """y = tanh x, every cell."""
 
-from ..elementwise import unary
+from ..elementwise import times, unary
 from ..op import register
 
-register(unary("tanh", "tanh", "y = tanh x", lambda numbers: numbers.tanh, range=(-1.0, 1.0)))
+register(
+    unary(
+        "tanh", "tanh", "y = tanh x", lambda numbers: numbers.tanh, range=(-1.0, 1.0),
+        gradient=lambda g, dy, y, x: (times(g, dy, 1 - y * y),),
+    )
+)  # fmt: skip

@@ -21,4 +21,8 @@ def explain(index, x, *, axis):
     return cells.total(line(index, x, axis))
 
 
-register(reduction("total", "Σ", "y = Σ x", total_row, bound, explain))
+def gradient(g, dy, y, x, *, axis):
+    return (g.broadcast(dy, x.shape),)
+
+
+register(reduction("total", "Σ", "y = Σ x", total_row, bound, explain, gradient=gradient))

@@ -53,6 +53,10 @@ def kernel(numbers: Numbers, x: Spec, *, perm) -> Kernel:
     return Kernel(permute, x.rank, shape=shape(x, perm=perm).shape, order=order)
 
 
+def gradient(g, dy, y, x, *, perm):
+    return (g.transpose(dy, perm=None if perm is None else permuted(range(len(perm)), perm)),)
+
+
 def explain(index, x: Spec, *, perm):
     return Cell(0, permuted(index, _order(x, perm)))
 
@@ -68,6 +72,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masks.moved,
         moves=True,

@@ -39,6 +39,10 @@ def _kernel(k: int, upper: bool, zero) -> Kernel:
     return Kernel(triangle_upper if upper else triangle_lower, 2, k=k, zero=zero)
 
 
+def gradient(g, dy, y, x, *, k, upper):
+    return (g.trilu(dy, k=k, upper=upper),)
+
+
 def explain(index, x: Spec, *, k, upper):
     i, j = index[-2:]
     if (j >= i + k) if upper else (j <= i + k):
@@ -67,6 +71,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masked,
         note=lambda x, *, k, upper: ("upper" if upper else "lower") + (f", k={k}" if k else ""),

@@ -1,6 +1,6 @@
 """y = a where the condition holds, b elsewhere, cell by cell.
 
-condition: bool; a, b: float; shapes that broadcast. A cell that is not chosen never shows, not
+condition: bool; a, b: of one kind; shapes that broadcast. A cell that is not chosen never shows, not
 even NaN.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 from .. import masks
 from ..axes import Spec, broadcast, need_kind
 from ..cells import where as choose
-from ..elementwise import cell_of
+from ..elementwise import cell_of, unbroadcast
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
 
 
 def shape(condition: Spec, a: Spec, b: Spec) -> Spec:
     need_kind("bool", condition=condition)
-    need_kind("float", a=a, b=b)
-    return Spec(*broadcast(a, b, condition))
+    need_kind(a.kind, b=b)
+    return Spec(*broadcast(a, b, condition), a.kind)
 
 
 def where(condition, a, b):
@@ -30,6 +30,12 @@ def kernel(numbers: Numbers, condition: Spec, a: Spec, b: Spec) -> Kernel:
 
 def explain(index, condition: Spec, a: Spec, b: Spec):
     return choose(*(cell_of(slot, spec, index) for slot, spec in enumerate((condition, a, b))))
+
+
+def gradient(g, dy, y, condition, a, b):
+    nothing = g.constant(0)
+    d_a, d_b = g.where(condition, dy, nothing), g.where(condition, nothing, dy)
+    return None, unbroadcast(g, d_a, a), unbroadcast(g, d_b, b)
 
 
 condition = [[True, False, True], [False, False, True]]
@@ -46,6 +52,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        gradient=gradient,
         cost=lambda condition, a, b: 0,
         masked=masks.moved,
         moves=True,

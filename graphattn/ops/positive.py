@@ -1,0 +1,37 @@
+"""y = (x > 0), every cell; False at NaN.
+
+x: any shape of floats; y: the same shape of bools. It is where relu lets a change through.
+"""
+
+from functools import partial
+
+from ..axes import Spec, need_kind
+from ..cells import Apply, Cell, Literal
+from ..elementwise import unary, x_like
+from ..numbers import Numbers
+from ..op import register
+
+
+def shape(x: Spec) -> Spec:
+    need_kind("float", x=x)
+    return x_like(x, "bool")
+
+
+def positive(x, zero, less):
+    return less(zero, x)
+
+
+def function(numbers: Numbers):
+    return partial(positive, zero=numbers.lift(0), less=numbers.less)
+
+
+def explain(index, x: Spec):
+    return Apply("less", (Literal(0), Cell(0, index)))
+
+
+register(
+    unary(
+        "positive", "> 0", "y = (x > 0)", function, family="mask", shape=shape, explain=explain,
+        cost=lambda x: 0, masked=None,
+    )
+)  # fmt: skip

@@ -1,0 +1,342 @@
+"""gradient: the graph with, behind its own nodes, those that compute derivatives.
+
+With L = Σ over `of` of Σ (tensor · its cotangent), the result holds d_x = ∂L/∂x for every tensor x
+between `wrt` and `of`. A tensor of one cell has the cotangent 1; any other is fed its own, as input
+`d_<name>`. Each op's `gradient` rule builds the nodes that it needs; composites without a rule are
+expanded. Backward nodes sit in the scope `backward` and are named after what they are:
+
+    scores          = matmul(q, keys)               backward.scores.…     what its rule needs besides
+    weights         = softmax(scores)               backward.d_scores     = multiply(…)
+
+so `trace["d_scores"]` finds it; `backward.d_x` is the sum where several nodes use x. The outputs are
+those of the graph, and `d_<name>` for each `wrt`. Work that nothing needs, and work that is there
+already, is left out. The gradient of such a graph is again one: its scope is `backward2`, its names
+begin with `d2_`.
+
+>>> g = Graph("example")
+>>> x = g.input("x", (1, 1))
+>>> g.output(y=x * x)
+>>> value_and_grad(g, {"x": [[3.0]]}, of="y")
+(9.0, {'x': [[6.0]]})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphattn import nested
+from graphattn.axes import Spec, describe
+from graphattn.errors import GraphError
+from graphattn.graph import Graph, Node, Ref, Scope, Tensor
+from graphattn.interpreter import ancestors, padded
+from graphattn.passes.common_subexpressions import common_subexpressions
+from graphattn.passes.rebuild import Rebuild
+from graphattn.passes.zoom import expand_all
+from graphattn.trace import run
+
+
+@dataclass(frozen=True, slots=True)
+class Differentiated:
+    """A graph with derivatives, and how its parts are called."""
+
+    graph: Graph
+    cotangents: Mapping[str, str]
+    """For each tensor of `of` that has not one cell, the input that is fed its cotangent."""
+    gradients: Mapping[str, str]
+    """For each name of `wrt`, the output that is its gradient."""
+
+
+def gradient(graph: Graph, of: str | Iterable[str], wrt: str | Iterable[str] | None = None) -> Graph:
+    """The graph with the derivatives of `of` (see the module's docstring).
+
+    of: the name of an output or of any tensor, or several; wrt: names of tensors, all float inputs
+    and parameters if left out. A tensor that `of` does not depend on gets zeros. Raises a
+    `GraphError` for names that are not there, tensors that are not float, and ops between them that
+    have no gradient.
+    """
+    return differentiate(graph, of, wrt).graph
+
+
+def differentiate(
+    graph: Graph, of: str | Iterable[str], wrt: str | Iterable[str] | None = None
+) -> Differentiated:
+    """As `gradient`, with the names of what is fed and of what comes out. It is kept with the graph
+    until that grows."""
+    asked = _names(of, "of")
+    wanted = None if wrt is None else _names(wrt, "wrt")
+    key = ("gradient", asked, wanted)
+    if key not in graph._cache:
+        graph._cache[key] = _Backward(graph, asked, wanted).result()
+    return graph._cache[key]
+
+
+def value_and_grad(
+    graph: Graph,
+    feeds: Mapping[str, Any],
+    of: str | Iterable[str],
+    wrt: str | Iterable[str] | None = None,
+    **options: Any,
+) -> tuple[Any, dict[str, Any]]:
+    """The value of `of` and its gradients by name of `wrt`, as nested lists.
+
+    The value of a tensor of one cell is that number; of several tensors, a dict by name. Feeds have
+    the cotangents of all others beside the inputs (`d_<name>`). Options are those of `run`.
+    """
+    found = differentiate(graph, of, wrt)
+    names = list(dict.fromkeys(_names(of, "of")))
+    trace = run(found.graph, feeds, targets=[*names, *found.gradients.values()], **options)
+    values = {name: _number(trace[name], trace.spec(name)) for name in names}
+    gradients = {name: trace[output] for name, output in found.gradients.items()}
+    return (values[names[0]] if isinstance(of, str) else values), gradients
+
+
+def _number(value: Any, spec: Spec) -> Any:
+    return next(nested.flat(value)) if spec.size == 1 else value
+
+
+def _names(names: Any, what: str) -> tuple[str, ...]:
+    """Names or symbolic tensors, one or several, as a tuple of names."""
+    several = [names] if isinstance(names, (str, Tensor)) else names
+    if not isinstance(several, Iterable):
+        raise GraphError(f"{what} is a {type(names).__name__}; expected the name of a tensor, or several")
+    found = tuple(name.name if isinstance(name, Tensor) else name for name in several)
+    for name in found:
+        if not isinstance(name, str):
+            raise GraphError(f"{what} holds a {type(name).__name__}; expected names of tensors")
+    if not found and what == "of":
+        raise GraphError("of is empty; expected the name of a tensor, or several")
+    return found
+
+
+def without_rule(node: Node) -> bool:
+    """Whether a node's derivative is that of its expansion."""
+    floats = any(spec.kind == "float" for spec in node.outputs)
+    return bool(node.operands) and floats and node.op.gradient is None and node.op.expand is not None
+
+
+class _Backward:
+    """One derivation: the old graph with its backward nodes first as they come, then put in order."""
+
+    def __init__(self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None) -> None:
+        self.old = expand_all(graph, without_rule)
+        self.of = {name: self._float(name, "of") for name in of}
+        names = [n for n, spec in self.old.inputs.items() if spec.kind == "float"] if wrt is None else wrt
+        self.wrt = {name: self._float(name, "wrt") for name in names}
+        self.scope, self.prefix = self._own_names()
+        self.raw = _copy(self.old)
+        self.found: dict[Ref, list[Ref]] = {}
+        """What arrives at each tensor of the old graph."""
+        self.final: dict[Ref, Ref] = {}
+        """The cotangent of each of them, when all that arrives is summed up."""
+        self.cotangents: dict[str, str] = {}
+        self.raw.adopt_scope(Scope(self.scope, title=f"gradient of {', '.join(of)}"))
+
+    def _float(self, name: str, what: str) -> Ref:
+        ref = self.old.resolve(name)
+        if self.old.spec(ref).kind != "float":
+            raise GraphError(
+                f"gradient: {what} {name!r} is {describe(self.old.spec(ref))}; expected a tensor of floats"
+            )
+        return ref
+
+    def _own_names(self) -> tuple[str, str]:
+        """The scope of the backward nodes, and what their names begin with."""
+        order = 1
+        while True:
+            end = str(order) if order > 1 else ""
+            scope = f"backward{end}"
+            if not self.old._occupied(scope) and scope not in self.old._prefixes:
+                return scope, f"d{end}_"
+            order += 1
+
+    def result(self) -> Differentiated:
+        self._seed()
+        self._go_back()
+        outputs = {name: self._output(name, ref) for name, ref in self.wrt.items()}
+        return Differentiated(_in_order(self), self.cotangents, outputs)
+
+    # ------------------------------------------------------------ what comes in
+
+    def _seed(self) -> None:
+        for name, ref in self.of.items():
+            spec = self.old.spec(ref)
+            if spec.size == 1:
+                with self._inside("seed"):
+                    seed = self.raw.constant(nested.full(spec.shape, 1.0), axes=spec.axes)
+            else:
+                title = f"∂/∂ {name}"
+                seed = self.raw.input(self._fed_name(name), spec.shape, spec.axes, title=title)
+                self.cotangents[name] = seed.name
+            self.found.setdefault(ref, []).append(seed.ref)
+
+    def _fed_name(self, name: str) -> str:
+        choices = [self.prefix + name.rpartition(".")[2], self.prefix + name.replace(".", "_")]
+        return self._free(next((c for c in choices if self._is_free(c)), choices[-1]))
+
+    def _is_free(self, name: str) -> bool:
+        return not self.raw._occupied(name) and name not in self.raw._prefixes
+
+    def _free(self, name: str) -> str:
+        while not self._is_free(name):
+            name += "_"
+        return name
+
+    def _inside(self, name: str) -> Any:
+        """The scope, for the time being, of what belongs to one node."""
+        return self.raw.within(Scope(f"{self.scope}.{name}", parent=self.scope))
+
+    # ------------------------------------------------------------ from the results to the operands
+
+    def _go_back(self) -> None:
+        active = self._active()
+        for node in reversed(self.old.nodes.values()):
+            refs = [Ref(node.name, port) for port in range(len(node.ports))]
+            if any(ref in self.found for ref in refs):
+                with self._inside(node.name):
+                    self._settle(node, refs)
+                    if any(ref in active for ref in node.operands):
+                        self._apply(node, refs, active)
+
+    def _active(self) -> set[Ref | None]:
+        """The tensors that depend on `wrt`, as far as floats carry it."""
+        active: set[Ref | None] = set(self.wrt.values())
+        for node in self.old.nodes.values():
+            if not active.isdisjoint(node.operands):
+                active |= {Ref(node.name, p) for p, spec in enumerate(node.outputs) if spec.kind == "float"}
+        return active
+
+    def _settle(self, node: Node, refs: Sequence[Ref]) -> None:
+        """Sum up what arrives at the results of a node."""
+        for ref, port in zip(refs, node.ports, strict=True):
+            arrived = self.found.pop(ref, [])
+            if arrived:
+                whole = Tensor(self.raw, arrived[0])
+                name = self.prefix + (port or node.name.rpartition(".")[2])
+                for left, more in zip(range(len(arrived) - 2, -1, -1), arrived[1:], strict=True):
+                    own = self._free_inside(f"{name}_{left}" if left else name)
+                    whole = self.raw.add(whole, Tensor(self.raw, more), name=own)
+                self.final[ref] = whole.ref
+
+    def _free_inside(self, name: str) -> str:
+        full, count, start = name, 0, self.raw._open[-1]
+        while not self._is_free(f"{start}.{full}"):
+            count += 1
+            full = f"{name}_{count}"
+        return full
+
+    def _apply(self, node: Node, refs: Sequence[Ref], active: set[Ref | None]) -> None:
+        """Hand the cotangents of a node's results on to its operands."""
+        raw, op = self.raw, node.op
+        if op.gradient is None:
+            raise GraphError(
+                f"gradient: {op.name} {node.name!r} has no gradient rule and no expansion that has one;"
+                " expected one of them"
+            )
+        incoming = tuple(Tensor(raw, self.final[ref]) if ref in self.final else None for ref in refs)
+        results = tuple(Tensor(raw, ref) for ref in refs)
+        operands = [None if ref is None else Tensor(raw, ref) for ref in padded(op, node.operands)]
+        single = node.ports == ("",)
+        built = op.gradient(
+            raw, incoming[0] if single else incoming, results[0] if single else results, *operands,
+            **node.attributes,
+        )  # fmt: skip
+        if not isinstance(built, tuple) or not len(node.operands) <= len(built) <= len(operands):
+            raise GraphError(
+                f"the gradient rule of {op.name} gave {type(built).__name__} for {node.name!r};"
+                f" expected a tuple of {len(operands)} cotangents, one for each operand"
+            )
+        for slot, (ref, cotangent) in enumerate(zip(node.operands, built, strict=False)):
+            if ref is not None and ref in active and cotangent is not None:
+                self._check(node, slot, ref, cotangent)
+                self.found.setdefault(ref, []).append(cotangent.ref)
+
+    def _check(self, node: Node, slot: int, ref: Ref, cotangent: Any) -> None:
+        spec = self.old.spec(ref)
+        fits = isinstance(cotangent, Tensor) and (cotangent.shape, cotangent.kind) == (spec.shape, "float")
+        if not fits:
+            told = describe(cotangent.spec) if isinstance(cotangent, Tensor) else type(cotangent).__name__
+            raise GraphError(
+                f"the gradient rule of {node.op.name} gave, for {node.op.operand_name(slot)} of"
+                f" {node.name!r}, {told}; expected {describe(replace(spec, axes=()))}"
+            )
+
+    # ------------------------------------------------------------ what comes out
+
+    def _output(self, name: str, ref: Ref) -> str:
+        if ref not in self.final:
+            spec = self.old.spec(ref)
+            with self._inside(ref.node):
+                zero = self.raw.constant("0", name=self._free_inside("zero"))
+                self.final[ref] = self.raw.broadcast(zero, spec.shape, name=self._free_inside("zeros")).ref
+        output = self._free(self.cotangent_name(name))
+        self.raw.adopt_output(output, self.final[ref])
+        return output
+
+    def cotangent_name(self, name: str) -> str:
+        """What the cotangent of a tensor is called: head0.scores → head0.d_scores."""
+        path, dot, leaf = name.rpartition(".")
+        return f"{path}{dot}{self.prefix}{leaf}"
+
+
+def _copy(graph: Graph) -> Graph:
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        rebuild.keep(node)
+    return rebuild.finish()
+
+
+def _in_order(made: _Backward) -> Graph:
+    """What was built, without repeated and dead work, and with every node named after what it is."""
+    old, raw, scope = made.old, made.raw, made.scope
+    own = {name for name, node in raw.nodes.items() if name not in old.nodes and not node.op.fed}
+    merged = common_subexpressions(raw, own)
+    ends = [name for name in merged.outputs if name not in old.outputs]
+    needed = ancestors(merged, ends) if ends else set()
+    inner = [name for name in merged.nodes if name in own and name in needed]
+    final = {ref: merged.resolve(raw.tensor_name(last)) for ref, last in made.final.items()}
+    names = _Names(inner)
+    called: dict[str, str] = {}
+    for ref, last in final.items():
+        node = merged.nodes[last.node]
+        if node.name in needed and node.name in own and node.name not in called and node.ports == ("",):
+            called[node.name] = names.final(f"{scope}.{made.cotangent_name(old.tensor_name(ref))}")
+    rebuild = Rebuild(merged)
+    for name in merged.scopes:
+        if name.startswith(f"{scope}."):
+            rebuild.forget_scope(name)
+    for node in merged.nodes.values():
+        if node.name not in own:
+            rebuild.keep(node)
+        elif node.name in needed:
+            name = called.get(node.name, node.name)
+            rebuild.replace(node, replace(node, name=name, operands=rebuild.operands(node), scope=scope))
+    result = rebuild.finish()
+    result.notes = old.notes
+    for ref, last in final.items():
+        name = f"{scope}.{made.cotangent_name(old.tensor_name(ref))}"
+        if last.node in needed and called.get(last.node) != name and not result._occupied(name):
+            result.adopt_alias(name, rebuild.went(last))
+    return result
+
+
+class _Names:
+    """Which names backward nodes have: `inner` ones as they are, others chosen so that none begins
+    with the name of a node."""
+
+    def __init__(self, inner: Iterable[str]) -> None:
+        self.taken = set(inner)
+        self.owners = {owner for name in self.taken for owner in _owners(name)}
+
+    def final(self, name: str) -> str:
+        while name in self.taken or name in self.owners or not self.taken.isdisjoint(_owners(name)):
+            path, dot, leaf = name.rpartition(".")
+            name = f"{path}{dot}{leaf}_" if self.taken.isdisjoint(_owners(name)) else path + "_" + leaf
+        self.taken.add(name)
+        self.owners.update(_owners(name))
+        return name
+
+
+def _owners(name: str) -> list[str]:
+    return [name[:place] for place, letter in enumerate(name) if letter == "."]
