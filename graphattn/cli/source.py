@@ -264,7 +264,7 @@ def _told_of(error: BaseException, path: Path) -> GraphError:
 
 def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
     """The tensors of a file, by input name; a lone matrix feeds the only input."""
-    from ..weights.tensor_file import read_tensors
+    from ..tensor_file import read_tensors
 
     if Path(path).is_dir():
         raise GraphError(f"{path!r} is a folder; expected a file of feeds")

@@ -22,7 +22,7 @@ from .. import nested
 from ..errors import GraphError
 from ..graph import Graph, Tensor
 from ..specimen import Specimen
-from .tensor_file import TensorFile, read_tensors
+from ..tensor_file import TensorFile, read_tensors
 
 WEIGHTS = ("x", "w_q", "w_k", "w_v")
 PROJECTED = ("q", "k", "v")

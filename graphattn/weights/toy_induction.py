@@ -26,7 +26,7 @@ from typing import Any
 from ..errors import GraphError
 from ..graph import Graph
 from ..specimen import Specimen
-from .tensor_file import read_tensors
+from ..tensor_file import read_tensors
 
 FILE = Path(__file__).with_name("toy_induction.safetensors")
 TEXT = "qmxbzqmxbzqmxbz"

@@ -12,8 +12,8 @@ import pytest
 from source import Import, imports, imports_of, modules
 
 CORE = (
-    "errors", "axes", "numbers", "rounded", "nested", "cells", "masks", "op", "elementwise", "reductions", "layers",
-    "builders", "graph", "ops", "interpreter", "trace", "specimen", "stacks",
+    "errors", "axes", "numbers", "rounded", "nested", "tensor_file", "cells", "masks", "op", "elementwise",
+    "reductions", "layers", "builders", "graph", "ops", "interpreter", "trace", "specimen", "stacks",
 )  # fmt: skip
 
 WINGS = {  # who may be imported by whom, besides oneself
@@ -25,7 +25,8 @@ WINGS = {  # who may be imported by whom, besides oneself
     "weights": ("core", "passes"),
     "scalar": ("core", "passes"),
     "insight": ("core", "passes", "dumps"),
-    "conventions": ("core",),
+    "testing": ("core", "insight"),
+    "pytest_plugin": ("testing",),
     "model_file": ("core", "passes", "dumps"),
     "experiments": ("core", "passes", "dumps", "model", "model_file"),
     "cli": ("core", "passes", "dumps", "builtin", "model", "weights", "scalar", "insight", "experiments"),
@@ -55,7 +56,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "pygraphviz": ("dumps.graphviz_child:main",),
     "click": ("cli",),
     "rich": ("cli",),
-    "safetensors": ("weights",),
+    "safetensors": ("tensor_file",),
 }
 
 

@@ -10,9 +10,9 @@ import zipfile
 
 import pytest
 
+from graphattn import tensor_file
 from graphattn.errors import GraphError
-from graphattn.weights import tensor_file
-from graphattn.weights.tensor_file import BYTE_LIMIT, CELL_LIMIT, read_tensors
+from graphattn.tensor_file import BYTE_LIMIT, CELL_LIMIT, read_tensors
 
 
 def written(folder, name: str, data: bytes | str):

@@ -11,8 +11,8 @@ import pytest
 from graphattn import nested
 from graphattn.errors import GraphError
 from graphattn.passes.zoom import fuse, zoom
+from graphattn.tensor_file import TensorFile, read_tensors
 from graphattn.weights.extract import extract
-from graphattn.weights.tensor_file import TensorFile, read_tensors
 from graphattn.weights.toy_induction import FILE, VOCABULARY, encode, toy_induction
 
 MINILM = Path(__file__).parent.parent / "data" / "minilm_L0H2_prevtoken.safetensors"

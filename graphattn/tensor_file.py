@@ -29,8 +29,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from .. import nested
-from ..errors import GraphError
+from . import nested
+from .errors import GraphError
 
 BYTE_LIMIT = 2**28
 """The largest file that is read, and the most that an .npz may unpack to."""
