@@ -27,6 +27,7 @@ from graphattn.numbers import Numbers
 
 HIDDEN = "·"
 LEFT_OUT = "…"
+NO_CELLS = "(no cells)"
 LABEL_LIMIT = 24
 
 
@@ -152,24 +153,47 @@ def _scientific(cell: Any, decimals: int, numbers: Numbers) -> str:
     return f"{near + 0.0:.{decimals}e}"
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A matrix of a tensor as texts, which a dump lays out. A lone row has one name, which is empty."""
+
+    index: tuple[int, ...] | None
+    """Where it is along the leading axes; None stands for slices that are left out."""
+    heads: list[str]
+    names: list[str]
+    cells: list[list[str]]
+
+
+def slices(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[Slice]:
+    """The slices that are shown of a recorded tensor with cells, of rank 1 or more."""
+    shape = tensor.spec.shape
+    columns = form.shown(shape[-1])
+    heads = _heads(tensor, form, -1, columns)
+    names = _heads(tensor, form, -2, form.shown(shape[-2])) if len(shape) > 1 else [""]
+    for index, grid in _grids(tensor, form, form.cell(tensor, numbers), columns):
+        yield Slice(index, heads, names, grid)
+
+
+def one_cell(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> str:
+    """The text of a tensor of rank 0."""
+    text = form.cell(tensor, numbers)(tensor.value)
+    return form.hidden(text) if tensor.mask else text
+
+
 def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
     """The lines of one recorded tensor, without margin."""
     shape = tensor.spec.shape
-    write = form.cell(tensor, numbers)
     if not shape:
-        text = write(tensor.value)
-        yield form.hidden(text) if tensor.mask else text
+        yield one_cell(tensor, form, numbers)
         return
     if not tensor.spec.size:
-        yield "(no cells)"
+        yield NO_CELLS
         return
-    columns = form.shown(shape[-1])
-    grids = list(_grids(tensor, form, write, columns))
-    heads = _heads(tensor, form, -1, columns)
-    names = _heads(tensor, form, -2, form.shown(shape[-2])) if len(shape) > 1 else [""]
-    starts = [index_text(tensor, index) if index else "" for index, _ in grids if index is not None]
+    parts = list(slices(tensor, form, numbers))
+    heads, names = parts[0].heads, parts[0].names
+    starts = [index_text(tensor, part.index) for part in parts if part.index]
     margin = max(map(width, [*names, *starts]))
-    least = max((width(cell) for _, grid in grids for row in grid for cell in row), default=0)
+    least = max((width(cell) for part in parts for row in part.cells for cell in row), default=0)
     least = max(least, form.least(tensor))
     places = [max(least, width(head)) if head != LEFT_OUT else 1 for head in heads]
     gap = "  " if len(shape) > 1 else ""
@@ -177,12 +201,12 @@ def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator
     def line(name: str, cells: Sequence[str]) -> str:
         return (left(name, margin) + gap + "  ".join(map(right, cells, places))).rstrip()
 
-    for index, grid in grids:
-        if index is None:
+    for part in parts:
+        if part.index is None:
             yield LEFT_OUT
             continue
-        yield line(index_text(tensor, index) if index else "", heads)
-        yield from map(line, names, grid)
+        yield line(index_text(tensor, part.index) if part.index else "", heads)
+        yield from map(line, names, part.cells)
 
 
 def _heads(tensor: TensorRow, form: Pretty | Exact, axis: int, shown: Sequence[int | None]) -> list[str]:
@@ -254,8 +278,8 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
     if line == "not kept":
         return None, None
     if not spec.size:
-        if line != "(no cells)":
-            raise GraphError(f"found {shortened(line)}; expected '(no cells)'")
+        if line != NO_CELLS:
+            raise GraphError(f"found {shortened(line)}; expected {NO_CELLS!r}")
         return nested.full(spec.shape, None), None
     read = _READERS[spec.kind]
     if not spec.rank:

@@ -56,6 +56,14 @@ def trace_text(
     most rows, columns and slices of a tensor that a pretty dump shows, 2 or more. only: names or
     patterns (`*.weights`) of the tensors to show; an exact dump gives the others as not kept.
     """
+    patterns = None if only is None else [only] if isinstance(only, str) else list(only)
+    form = form_of(precision, decimals, limit)
+    with printing():
+        return "\n".join(_lines(trace, form, patterns)) + "\n"
+
+
+def form_of(precision: str = "pretty", decimals: int = 4, limit: int = 12) -> Pretty | Exact:
+    """How numbers are written. Raises a `GraphError` for what `trace_text` does not take."""
     if precision not in PRECISIONS:
         raise GraphError(
             f"precision is {precision!r}; expected 'pretty' or 'exact'{suggest(precision, PRECISIONS)}"
@@ -63,10 +71,14 @@ def trace_text(
     for what, value, least, most in (("decimals", decimals, 0, 17), ("limit", limit, 2, 10**9)):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise GraphError(f"{what} is {value!r}; expected an int from {least} to {most}")
-    patterns = None if only is None else [only] if isinstance(only, str) else list(only)
-    form = Exact() if precision == "exact" else Pretty(decimals, limit)
+    return Exact() if precision == "exact" else Pretty(decimals, limit)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Say of what cannot be written in decimal that this is so: an integer of thousands of digits."""
     try:
-        return "\n".join(_lines(trace, form, patterns)) + "\n"
+        yield
     except ValueError as error:
         if isinstance(error, GraphError):
             raise
@@ -145,29 +157,29 @@ def _tensor(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numb
         yield "not kept"
         return
     yield from table(tensor, form, numbers)
-    told = _told(tensor, row, form, numbers)
-    if told:
-        yield "   ".join(told)
+    below = told(tensor, row, form, numbers)
+    if below:
+        yield "   ".join(below)
 
 
-def _told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
-    """The facts that stand below a tensor."""
+def told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
+    """The facts that stand below a recorded tensor."""
     omitted = left_out(tensor, form)
-    told = [omitted] if omitted else []
+    lines = [omitted] if omitted else []
     if tensor.spec.size and tensor.spec.kind == "float" and (omitted or is_share(row.op)):
         found = facts(tensor, row.op, numbers)
         write = form.cell(tensor, numbers)
         if found.sums:
-            told.append(f"{found.sums} sum to 1")
+            lines.append(f"{found.sums} sum to 1")
         if omitted and not is_share(row.op) and found.smallest is not None:
-            told.append(_cell_told("smallest", tensor, found.smallest, write))
+            lines.append(_cell_told("smallest", tensor, found.smallest, write))
         if found.largest is not None:
-            told.append(_cell_told("largest", tensor, found.largest, write))
+            lines.append(_cell_told("largest", tensor, found.largest, write))
     if tensor.mask is not None and any(nested.flat(tensor.mask)):
-        told.append(f"{HIDDEN} = masked")
+        lines.append(f"{HIDDEN} = masked")
     if tensor.patched:
-        told.append("patched")
-    return told
+        lines.append("patched")
+    return lines
 
 
 def _cell_told(what: str, tensor: TensorRow, found: tuple[tuple[int, ...], Any], write: Any) -> str:
