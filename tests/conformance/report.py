@@ -3,7 +3,8 @@
 FOLDER, or the environment variable GRAPHATTN_CORPORA, or else the small copy in tests/data/corpora.
 Each case is passed, failed or not run (what it asks for is not there); those that did not pass are
 told with the reason. Cases of level "stretch" ask for more than the textbook's algorithm in doubles
-and are counted by themselves. Exit status 1 where a case failed that is not of that level.
+and are counted by themselves; so are the gradients that cases in torch/ carry. Exit status 1 where a
+case failed that is not of that level.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cases
+import gradient_cases
 import runners
 
 
@@ -78,7 +80,11 @@ def report(root: Path) -> tuple[str, bool]:
             ]
         if not found:
             lines.append(f"{suite:<12}    0 cases")
-    return "\n".join(lines), good
+    paths = gradient_cases.paths(root)
+    told = [f"    failed: {path.stem}: {one}" for path in paths for one in gradient_cases.problems(path)]
+    failed = len({line.split(":")[1] for line in told})
+    lines.append(f"{'gradients':<12} {len(paths):4} cases   {len(paths) - failed:4} passed   {failed:4} failed")
+    return "\n".join([*lines, *told]), good and not told
 
 
 def main(arguments: list[str]) -> int:

@@ -1,0 +1,42 @@
+"""Our gradients are PyTorch's, on every case that carries them."""
+
+import cases
+import gradient_cases
+import pytest
+
+from graphattn import nested
+
+PATHS = gradient_cases.paths()
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_gradients(path):
+    assert gradient_cases.wrong(cases.load(path)) == []
+
+
+def test_enough_cases_run():
+    assert len(PATHS) >= 20
+    ops = {cases.load(path)["op"] for path in PATHS}
+    assert {"multihead_attention", "transformer_encoder_layer", "scaled_dot_product_attention"} <= ops
+
+
+def test_a_wrong_number_would_be_seen():
+    case = cases.load(PATHS[0])
+    case["grads"][0]["data"] = _halved(case["grads"][0]["data"])
+    assert len(gradient_cases.wrong(case)) == 1
+
+
+def _halved(value):
+    return [_halved(item) for item in value] if isinstance(value, list) else value / 2
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_key_bias(path):
+    """What is added to all keys alike is added to all scores of a query: softmax does not see it."""
+    case = cases.load(path)
+    bias = next((t for t in case["inputs"] if t["name"].endswith("in_proj_bias")), None)
+    if bias is None or "bias_k" in gradient_cases.tensors(case, "inputs") or case["attrs"].get("add_zero_attn"):
+        return
+    width = bias["shape"][0] // 3
+    found = gradient_cases.gradients(case)[bias["name"]]
+    assert max(map(abs, found[width : 2 * width])) < 1e-13 < max(map(abs, nested.flat(found)))
