@@ -32,6 +32,7 @@ from .numbers import FLOAT, Numbers, of
 from .op import Op
 
 if TYPE_CHECKING:
+    from .insight.reach import Reach
     from .insight.why import Why
 
 Listener = Callable[["Step"], Any]
@@ -328,6 +329,12 @@ class Trace:
         from .insight.why import why
 
         return why(self, tensor, *index, depth=depth)
+
+    def reach(self, tensor: str, *index: Any) -> Reach:
+        """Which later cells one cell touches, and how much; see `graphattn.insight.reach`."""
+        from .insight.reach import reach
+
+        return reach(self, tensor, *index)
 
     def __str__(self) -> str:
         from .dumps.trace_text import trace_text

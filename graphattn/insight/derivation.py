@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphattn import nested
 from graphattn.axes import Spec
@@ -26,8 +26,7 @@ INSIDE = "composite"
 """What the node is called in the graph of a composite's inside."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One cell: the number of its frame, the place of its tensor there, its index."""
 
     frame: int
@@ -144,6 +143,7 @@ class Derivation:
         self._frames: dict[tuple[int, int], Frame | str] = {}
         self._entries: dict[Key, Entry] = {}
         self._homes: dict[tuple[int, int], tuple[int, int]] = {}
+        self._operands: dict[tuple[int, int], list[tuple[int, int, tuple[int, ...]]]] = {}
 
     # ------------------------------------------------------------ finding cells
 
@@ -273,7 +273,13 @@ class Derivation:
         patched = key.place in frame.trace._patched
         kind = "patched" if patched else "fed" if op.fed else "computed"
         entry = Entry(
-            key, frame.tensor_name(key.place), self.spec(key), step.node, kind, self.value(key), self.hidden(key)
+            key,
+            frame.tensor_name(key.place),
+            self.spec(key),
+            step.node,
+            kind,
+            self.value(key),
+            self.hidden(key),
         )
         if op.fed:
             return entry
@@ -296,35 +302,56 @@ class Derivation:
     def _read(self, entry: Entry, tree: Expression, frame: Frame, step: PlanStep) -> None:
         """Enter an op's expression: its cells looked up, the branches not taken left out."""
 
+        sources = entry.sources
+        homes = self._operand_homes(frame, step)
+
         def locate(cell: Cell) -> Key:
-            if cell not in entry.sources:
-                place = step.operands[cell.slot]
-                assert place is not None
-                chosen = (self.value(locate(i)) if isinstance(i, Cell) else i for i in cell.index)
-                shape = self.spec(self.key(frame, place, ())).shape
-                index = tuple(int(i) % size for i, size in zip(chosen, shape, strict=True))
-                entry.sources[cell] = self.key(frame, place, index)
-            return entry.sources[cell]
+            if cell not in sources:
+                home, place, shape = homes[cell.slot]
+                index = cell.index
+                if any(isinstance(i, Cell) for i in index):
+                    index = tuple(
+                        int(self.value(locate(i))) % size if isinstance(i, Cell) else i
+                        for i, size in zip(index, shape, strict=True)
+                    )
+                sources[cell] = Key(home, place, index)
+            return sources[cell]
 
-        def look(cell: Cell) -> Any:
-            return self.number(locate(cell))
-
+        choosing = False
         for cell in cells_of(tree):
-            choosing = [i for i in cell.index if isinstance(i, Cell)]
-            if any(self.value(locate(i)) is None for i in choosing):
-                entry.kind, entry.reason = "unknown", "the cell that chose where to read was not kept"
-                entry.sources.clear()
-                return
+            for i in cell.index:
+                if isinstance(i, Cell):
+                    choosing = True
+                    if self.value(locate(i)) is None:
+                        entry.kind, entry.reason = "unknown", "the cell that chose where to read was not kept"
+                        sources.clear()
+                        return
             locate(cell)
+        entry.expression = tree
+        if not choosing and not any(part.function == "where" for part in applies(tree)):
+            return
         branches: list[Branch] = []
-        entry.expression = _taken(tree, look, self.numbers, branches, {})
+        entry.expression = _taken(tree, lambda cell: self.number(locate(cell)), self.numbers, branches, {})
         entry.branches = tuple(branches)
         kept = dict.fromkeys(cells_of(entry.expression))
         for branch in branches:
             kept.update(dict.fromkeys(cells_of(branch.condition)))
         for cell in list(kept):
             kept.update((i, None) for i in cell.index if isinstance(i, Cell))
-        entry.sources = {cell: entry.sources[cell] for cell in kept}
+        entry.sources = {cell: sources[cell] for cell in kept}
+
+    def _operand_homes(self, frame: Frame, step: PlanStep) -> list[tuple[int, int, tuple[int, ...]]]:
+        """For each operand, the frame and place where its cells are computed, and its shape."""
+        at = (frame.number, step.start)
+        if at not in self._operands:
+            found = []
+            for place in step.operands:
+                home = (
+                    (0, 0, ()) if place is None else (*self.key(frame, place, ())[:2], frame.spec(place).shape)
+                )
+                found.append(home)
+            self._operands[at] = found
+        return self._operands[at]
 
     def number(self, key: Key) -> Any:
         """The number of a cell for an expression: an integer as a number of the run's type."""
@@ -364,6 +391,18 @@ def cells_of(tree: Expression | None) -> Iterator[Cell]:
             todo.extend(reversed(part.args))
 
 
+def applies(tree: Expression | None) -> Iterator[Apply]:
+    """The functions in an expression, outer ones first, each shared part once."""
+    seen: set[int] = set()
+    todo: list[Expression] = [] if tree is None else [tree]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Apply) and id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            todo.extend(reversed(part.args))
+
+
 def _taken(
     tree: Expression,
     look: Callable[[Cell], Any],
@@ -392,4 +431,4 @@ def _taken(
     return result
 
 
-__all__ = ["Branch", "Derivation", "Entry", "Frame", "Key", "Literal", "cells_of"]
+__all__ = ["Branch", "Derivation", "Entry", "Frame", "Key", "Literal", "applies", "cells_of"]

@@ -4,8 +4,7 @@
 
 Sums whose terms differ in one running index are written with Σ. A cell that is only a copy (of a
 transpose, a split, a mask that lets it through) is written as the cell that it was copied from. A
-part that the op has named is written by its name, and its own formula stands apart. `BREAK` is a
-space at which a line may be broken.
+part that the op has named is written by its name, and its own formula stands apart.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from graphattn.insight.derivation import Derivation, Entry, Key, cells_of
 from graphattn.insight.index import show_index
 from graphattn.numbers import Numbers
 
-BREAK = "\x00"
+BREAK, INNER = "\x00", "\x01"
+"""A space where a line is broken first, and one inside parentheses, where only if it must."""
 ANY, SUM, PRODUCT, POWER, ATOM = range(5)
 """How tightly a text holds together: what binds less goes in parentheses."""
 
@@ -47,7 +47,7 @@ def number_text(value: Any, numbers: Numbers, digits: int = 6) -> str:
         return "NaN"
     if near in (float("inf"), float("-inf")):
         return ("∞" if near > 0 else "−∞") if not numbers.isfinite(value) else numbers.text(value)
-    if near == 0 and not value == 0:  # too small for a double
+    if near == 0 and value != 0:  # too small for a double
         return numbers.text(value)
     if near == 0:
         return "0"
@@ -144,6 +144,18 @@ class Formula:
     def number(self, value: Any) -> str:
         return number_text(value, self.derivation.numbers, self.digits)
 
+    def largest(self) -> str:
+        """The largest terms of a long sum that is the formula, or ''."""
+        sums = [t for t in (self.entry.expression, *_args(self.entry.expression)) if _is_long(t)]
+        if len(sums) != 1:
+            return ""
+        values = [(self.value(term), term) for term in sums[0].args]
+        if any(value is None or not self.derivation.numbers.isfinite(value) for value, _ in values):
+            return ""
+        ranked = sorted(values, key=lambda pair: abs(self.derivation.numbers.near(pair[0])), reverse=True)
+        first, second = (f"{self.symbols(term)} = {self.number(value)}" for value, term in ranked[:2])
+        return f"largest of {len(values)} terms: {first}; then {second}"
+
     def main(self) -> Iterator[Cell]:
         """The cells that stand in the formula itself, not in a named part, in order."""
         todo = [] if self.entry.expression is None else [self.entry.expression]
@@ -210,7 +222,7 @@ class Formula:
         if len(texts) > TERMS:
             texts = [*texts[:2], "…", texts[-1]]
         text = join.join(texts)
-        return (text, SUM) if sign == "Σ" else (f"max({text})", ATOM)
+        return (text, SUM) if sign == "Σ" else (f"max({_within(text)})", ATOM)
 
     def _hides(self, tree: Apply) -> bool:
         """Whether a mask hides some of the cells."""
@@ -304,7 +316,7 @@ class Formula:
             texts = [self._evaluated(arg)[0] for arg in args]
             if len(texts) > TERMS:
                 texts = [*texts[:3], f"… {len(texts) - 5} more …", *texts[-2:]]
-            return f"max({f',{BREAK}'.join(texts)})", ATOM
+            return f"max({f',{INNER}'.join(texts)})", ATOM
         if len(args) == 1:
             return self._term(args[0])
         shown = [self._term(arg) for arg in args]
@@ -320,6 +332,14 @@ class Formula:
         if product and all(isinstance(arg, (Cell, Literal)) for arg in tree.args):  # type: ignore[union-attr]
             return self._numeral(tree)
         return self._evaluated(tree)
+
+
+def _args(tree: Expression | None) -> tuple[Expression, ...]:
+    return tree.args if isinstance(tree, Apply) else ()
+
+
+def _is_long(tree: Expression | None) -> bool:
+    return isinstance(tree, Apply) and tree.function == "total" and len(tree.args) > TERMS and not tree.name
 
 
 def _written(tree: Expression) -> Iterator[Cell]:
@@ -355,7 +375,11 @@ def _span(base: Sequence[int], size: int, letter: str) -> str:
 def _in(least: int, piece: Piece) -> str:
     """A text, in parentheses where it binds less than its place needs."""
     text, binds = piece
-    return text if binds >= least else f"({text})"
+    return text if binds >= least else f"({_within(text)})"
+
+
+def _within(text: str) -> str:
+    return text.replace(BREAK, INNER)
 
 
 def _signed(text: str) -> Piece:
@@ -413,7 +437,7 @@ def _sqrt(formula: Formula, tree: Apply, write: Write) -> Piece:
 
 def _call(shown: str) -> Callable[[Formula, Apply, Write], Piece]:
     return lambda formula, tree, write: (
-        f"{shown}({f',{BREAK}'.join(write(arg)[0] for arg in tree.args)})",
+        f"{shown}({f',{INNER}'.join(_within(write(arg)[0]) for arg in tree.args)})",
         ATOM,
     )
 

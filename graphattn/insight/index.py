@@ -67,7 +67,7 @@ def _read_text(text: str, size: int, names: Sequence[str] | None, where: str) ->
         if found and found != [int(text)]:
             raise GraphError(
                 f"{text!r} is both a number and the label of place {_listed(found)} on {where};"
-                f" expected {quote(text)} in its quotes for the label, or {_numbered(text, names)} for the number"
+                f" expected {quote(text)} in its quotes for the label, or {_numbered(text, names)}"
             )
         return _in_range(int(text), size, where)
     if len(found) == 1:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from graphattn.dumps.table import left, width
-from graphattn.insight.formula import BREAK
+from graphattn.insight.formula import BREAK, INNER
 from graphattn.insight.tree import Line
 
 HEAD_LIMIT = 32
@@ -46,12 +46,12 @@ def _line(line: Line, column: int, limit: int) -> Iterator[str]:
     yield from texts
     indent = "  " * (line.level + 1)
     for remark in line.remarks:
-        yield from _wrapped(f"{indent}! {remark}", f"{indent}  ", limit)
+        yield from _wrapped(f"{indent}— {remark}", f"{indent}  ", limit)
 
 
 def _rows(segments: Sequence[str], room: int) -> list[str]:
     """The segments behind equals signs, on as few rows as is easily read."""
-    whole = [segment.replace(BREAK, " ") for segment in segments]
+    whole = list(map(_joined, segments))
     if width(" = ".join(whole)) <= room:
         return ["= " + " = ".join(whole)]
     tail: list[str] = []  # the result stands with as much of what leads to it as fits
@@ -64,10 +64,11 @@ def _rows(segments: Sequence[str], room: int) -> list[str]:
 
 
 def _broken(segment: str, room: int) -> list[str]:
-    """A segment that is too long for one row, broken before a sign."""
+    """A segment that is too long for one row, broken before a sign; inside parentheses only where a
+    piece of it does not fit otherwise."""
     rows: list[str] = []
     row = "="
-    for piece in segment.split(BREAK):
+    for piece in _pieces(segment, room - 4):
         if row.strip() not in ("", "=") and width(row) + 1 + width(piece) > room:
             rows.append(row)
             row = "   " + piece
@@ -76,12 +77,24 @@ def _broken(segment: str, room: int) -> list[str]:
     return [*rows, row]
 
 
+def _pieces(segment: str, room: int) -> Iterator[str]:
+    for piece in segment.split(BREAK):
+        if width(piece) <= room:
+            yield _joined(piece)
+        else:
+            yield from piece.split(INNER)
+
+
+def _joined(text: str) -> str:
+    return text.replace(BREAK, " ").replace(INNER, " ")
+
+
 def _wrapped(text: str, indent: str, limit: int) -> list[str]:
     """Words on lines of at most `limit` places, later lines indented."""
     own = text[: len(text) - len(text.lstrip())]
     rows: list[str] = []
     row = own
-    for word in text.replace(BREAK, " ").split():
+    for word in _joined(text).split():
         if row.strip() and width(row) + 1 + width(word) > limit:
             rows.append(row)
             row = indent
@@ -110,7 +123,7 @@ def markdown(lines: Sequence[Line]) -> str:
 
 def _code(text: str) -> str:
     """Inline code, whatever backticks are in it."""
-    text = text.replace(BREAK, " ")
+    text = _joined(text)
     if "`" not in text:
         return f"`{text}`"
     longest = 0
@@ -124,4 +137,4 @@ def _code(text: str) -> str:
 
 def _words(text: str) -> str:
     """Text in which no sign is taken for markup."""
-    return "".join(f"\\{c}" if c in "\\`*_[]<>&|#" else c for c in text.replace(BREAK, " "))
+    return "".join(f"\\{c}" if c in "\\`*_[]<>&|#" else c for c in _joined(text))

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphattn.cells import Apply, Cell, Expression, Literal
-from graphattn.insight.derivation import Branch, Derivation, Entry, Key, cells_of
-from graphattn.insight.formula import Formula, Names
+from graphattn.insight.derivation import Branch, Derivation, Entry, Key, applies, cells_of
+from graphattn.insight.formula import BREAK, INNER, Formula, Names
 from graphattn.numbers import Numbers
 
 HOPS = 10_000
@@ -32,6 +32,8 @@ def remarks(derivation: Derivation, names: Names, entry: Entry, digits: int = 6)
     elif not entry.hidden:
         found += _nonfinite(derivation, names, entry, digits)
     if entry.kind == "computed":
+        largest = formula.largest()
+        found += [largest] if largest else []
         found += _absorbed(derivation, entry, formula)
         found += _differs(derivation, entry, formula)
     return found
@@ -174,9 +176,9 @@ def _breaks(derivation: Derivation, entry: Entry, formula: Formula) -> str:
         args = [formula.value(arg) for arg in tree.args]
         is_nan = value != value
         if all(finite(arg, numbers) for arg in args) or (is_nan and not any(a != a for a in args)):
-            text = formula._numeral(tree, True)[0].replace("\x00", " ")
+            text = formula._numeral(tree, True)[0].replace(BREAK, " ").replace(INNER, " ")
             if len(text) > 60:
-                text = formula.symbols(tree).replace("\x00", " ")
+                text = formula.symbols(tree).replace(BREAK, " ").replace(INNER, " ")
             reason = _REASONS.get(tree.function, "")
             return f"{text} = {formula.number(value)}" + (f": {reason}" if reason and not is_nan else "")
     return ""
@@ -194,7 +196,7 @@ def _absorbed(derivation: Derivation, entry: Entry, formula: Formula) -> Iterato
     """Factors that are exactly 0 before something that is not finite."""
     count = 0
     shown = ""
-    for tree in _applies(entry.expression):
+    for tree in applies(entry.expression):
         if tree.function != "absorb":
             continue
         a, b = (formula.value(arg) for arg in tree.args)
@@ -204,17 +206,6 @@ def _absorbed(derivation: Derivation, entry: Entry, formula: Formula) -> Iterato
     if count:
         more = f" ({count} times)" if count > 1 else ""
         yield f"{shown} counts as 0{more}: what stands behind a weight of exactly 0 does not leak"
-
-
-def _applies(tree: Expression | None) -> Iterator[Apply]:
-    seen: set[int] = set()
-    todo = [] if tree is None else [tree]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, Apply) and id(part) not in seen:
-            seen.add(id(part))
-            yield part
-            todo.extend(reversed(part.args))
 
 
 # ---------------------------------------------------------------- is it so?
@@ -244,5 +235,7 @@ def _differs(derivation: Derivation, entry: Entry, formula: Formula) -> Iterator
     near = [numbers.near(derivation.number(k)) for k in entry.sources.values()]
     size = max([abs(numbers.near(entry.value)), *(abs(x) for x in near if math.isfinite(x))], default=0.0)
     terms = max(len(entry.sources), 1)
-    if abs(numbers.near(value) - numbers.near(entry.value)) > 64 * terms * unit(numbers) * max(size * size, size):
+    if abs(numbers.near(value) - numbers.near(entry.value)) > 64 * terms * unit(numbers) * max(
+        size * size, size
+    ):
         yield f"recorded so, but its operands give {formula.number(value)}"

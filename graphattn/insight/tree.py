@@ -7,11 +7,12 @@ in a named part (the other scores of a softmax's row) are shown there as numbers
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphattn.cells import Apply, Cell, Expression, Literal
-from graphattn.insight.derivation import Derivation, Entry, Key, cells_of
+from graphattn.cells import Cell, Expression, Literal
+from graphattn.insight.derivation import Derivation, Entry, Key, applies, cells_of
 from graphattn.insight.formula import BREAK, Formula, Names
 from graphattn.insight.index import show_index, show_place
 from graphattn.insight.remarks import as_usual, remarks
@@ -154,7 +155,13 @@ def _row(derivation: Derivation, entry: Entry) -> str:
 
 
 def _next(
-    level: int, derivation: Derivation, names: Names, entry: Entry, formula: Formula, told: set[Key], deeper: bool
+    level: int,
+    derivation: Derivation,
+    names: Names,
+    entry: Entry,
+    formula: Formula,
+    told: set[Key],
+    deeper: bool,
 ) -> Iterator[tuple[int, Key | Line]]:
     """The source cells that an explanation goes on with: first those that were computed, then, on
     a line for each tensor, those that were not."""
@@ -163,18 +170,39 @@ def _next(
     computed = [key for key in keys if not _given(derivation.entry(key))]
     shown = computed
     if len(computed) > FOLLOWED:
-        shown = computed[: FOLLOWED - 2] + computed[-2:]
-    for place, key in enumerate(shown):
-        if len(shown) < len(computed) and place == FOLLOWED - 2:
-            left = len(computed) - len(shown)
-            yield level, Line(level, f"… {left} more", (), "each can be asked for by its name")
+        weight = _weights(formula)
+        largest = sorted(computed, key=lambda key: weight.get(key, 0.0), reverse=True)[: FOLLOWED // 2]
+        shown = [key for key in computed if key in largest]
+    for key in shown:
         yield level, key
+    if len(shown) < len(computed):
+        left = len(computed) - len(shown)
+        yield level, Line(level, f"… {left} more", (), "these are of the largest terms; ask why of any other")
     groups: dict[tuple[int, int], list[Key]] = {}
     for key in keys:
         if _given(derivation.entry(key)):
             groups.setdefault((key.frame, key.place), []).append(key)
     for group in groups.values():
         yield level, _givens(level, derivation, names, group, formula)
+
+
+def _weights(formula: Formula) -> dict[Key, float]:
+    """How much each source cell of a sum adds to it: the size of its term."""
+    weights: dict[Key, float] = {}
+    for tree in applies(formula.entry.expression):
+        if tree.function == "total" and len(tree.args) > FOLLOWED // 2:
+            for term in tree.args:
+                size = abs(_near(formula, term))
+                for cell in cells_of(term):
+                    key = formula.key(cell)
+                    weights[key] = max(weights.get(key, 0.0), size)
+    return weights
+
+
+def _near(formula: Formula, tree: Expression) -> float:
+    value = formula.value(tree)
+    near = 0.0 if value is None else float(formula.derivation.numbers.near(value))
+    return near if math.isfinite(near) else math.inf
 
 
 def _deciding(entry: Entry) -> Iterator[Key]:
@@ -219,6 +247,3 @@ def _common(names: Names, keys: list[Key], letter: str) -> str:
     several = sum(len(set(places)) > 1 for places in columns) > 1
     index = [places[0] if len(set(places)) == 1 else "…" if several else letter for places in columns]
     return names.cell(keys[0], index)
-
-
-__all__ = ["Apply", "Line", "lines"]

@@ -59,7 +59,9 @@ def data(derivation: Derivation, key: Key, tensor: str, depth: float, limit: int
         "value": _number(derivation.value(key), derivation.numbers),
         "depth": "all" if math.isinf(depth) else int(depth),
         "complete": complete,
-        **({} if complete else {"stopped": f"it depends on more than {limit} cells; the others are not listed"}),
+        **(
+            {} if complete else {"stopped": f"it depends on more than {limit} cells; the others are not listed"}
+        ),
         "cell": ids[key],
         "cells": [_cell(derivation, k, ids, k in followed, names) for k in order],
     }
@@ -107,7 +109,9 @@ def _in_order(derivation: Derivation, key: Key, followed: set[Key]) -> list[Key]
     return order
 
 
-def _cell(derivation: Derivation, key: Key, ids: Mapping[Key, int], followed: bool, names: Names) -> dict[str, Any]:
+def _cell(
+    derivation: Derivation, key: Key, ids: Mapping[Key, int], followed: bool, names: Names
+) -> dict[str, Any]:
     entry = derivation.entry(key)
     numbers = derivation.numbers
     told: dict[str, Any] = {
@@ -141,8 +145,11 @@ def _tree(
     tree: Expression, entry: Entry, ids: Mapping[Key, int], parts: Mapping[int, str], whole: bool = False
 ) -> dict[str, Any]:
     if isinstance(tree, Cell):
+        told: dict[str, Any] = {"cell": ids[entry.sources[tree]]}
         chosen = [ids[entry.sources[i]] for i in tree.index if isinstance(i, Cell)]
-        return {"cell": ids[entry.sources[tree]], **({"chosen_by": chosen} if chosen else {})}
+        if chosen:
+            told["chosen_by"] = chosen
+        return told
     if isinstance(tree, Literal):
         value = tree.value
         if isinstance(value, float) and not math.isfinite(value):

@@ -1,0 +1,71 @@
+"""`graphattn why`: how one number came about, or with --reach what it touches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from ..errors import GraphError
+from .output import OUTPUT, emit, progress
+from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
+
+
+class Depth(click.ParamType):
+    """A whole number of 1 or more, or `all`."""
+
+    name = "depth"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        if value == "all":
+            return math.inf
+        try:
+            return Whole(1).convert(value, param, ctx)
+        except click.UsageError:
+            self.fail(f"expected a whole number of 1 or more or all, got {str(value)[:40]!r}", param, ctx)
+
+
+@click.command(short_help="Explain how one number came about.")
+@specimen_options
+@click.argument("tensor", metavar="TENSOR")
+@click.argument("index", metavar="[INDEX]...", nargs=-1)
+@LEVEL
+@click.option("--depth", type=Depth(), default="1", help="How many cells deep: a number, or all.  [1]")
+@click.option("--reach", is_flag=True, help="The other way round: which later cells does this one touch?")
+@click.option("--digits", type=Whole(0), default=6, help="Decimals that are shown.  [6]")
+@click.option("--width", type=Whole(40), default=80, help="The longest line.  [80]")
+@click.option("--parts/--no-parts", default=True, help="Whether max, mean, Σ exp … are written out.  [--parts]")
+@click.option("--markdown", is_flag=True, help="A nested list in Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="Every cell with its exact number, which recomputes.")
+@click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
+@OUTPUT
+def command(
+    tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, digits: int, width: int,
+    parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
+) -> None:  # fmt: skip
+    """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
+    came from. INDEX is a number or a label for each axis; negative numbers go behind `--`."""
+    if markdown and as_json:
+        raise GraphError("both --markdown and --json are given; expected one of them")
+    if digits > 17:
+        raise GraphError(f"--digits is {digits}; expected at most 17")
+    specimen = read_specimen(**source)
+    with progress("evaluating") as say:
+        if specimen.trace is not None and level is None:
+            trace = specimen.trace
+        else:
+            need_unpatched(specimen.trace)
+            trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
+        say("looking back")
+        if reach:
+            found = trace.reach(tensor, *index)
+            text = found.json() if as_json else found.markdown() if markdown else found.text(width)
+        else:
+            why = trace.why(tensor, *index, depth="all" if depth == math.inf else int(depth))
+            text = (
+                why.json() if as_json
+                else why.markdown(digits, parts) if markdown
+                else why.text(width, digits, parts)
+            )  # fmt: skip
+    emit(text, output, exact=as_json)
