@@ -70,7 +70,7 @@ def shape(
     k_part, v_part = _part("k", keys, groups), _part("v", values, groups)
     appended = (appended_k is not None) + zero_key
     masks = (
-        _of_one_head(name, x, heads if masks_by_head else None, appended)
+        _of_one_head(name, x, heads if masks_by_head else None, keys.shape[-2], appended)
         for name, x in (("mask", mask), ("bias", bias))
     )
     head = find("attention").shape(
@@ -113,7 +113,7 @@ def _part(name: str, x: Spec, heads: int) -> Spec:
     return Spec((*x.shape[:-1], x.shape[-1] // heads), x.axes)
 
 
-def _of_one_head(name: str, x: Spec | None, heads: int | None, appended: int) -> Spec | None:
+def _of_one_head(name: str, x: Spec | None, heads: int | None, n_k: int, appended: int) -> Spec | None:
     """The mask or bias that one head gets; `heads` is the size of its axis of heads, if it has one."""
     if x is None:
         return None
@@ -121,8 +121,12 @@ def _of_one_head(name: str, x: Spec | None, heads: int | None, appended: int) ->
         if x.rank < 3 or x.shape[-3] != heads:
             raise Rejected(f"{name} is {describe(x)}; expected an axis of {heads} heads before the last two")
         x = Spec((*x.shape[:-3], *x.shape[-2:]), (*x.axes[:-3], *x.axes[-2:]), x.kind)
-    if appended and x.rank and x.shape[-1] != 1:
-        x = Spec((*x.shape[:-1], x.shape[-1] + appended), x.axes, x.kind)
+    if appended:
+        try:
+            x = find("broadcast").shape(x, (*x.shape[:-1], n_k - appended))
+        except Rejected as error:
+            raise Rejected(f"{name}: {error}") from None
+        x = find("pad").shape(x, 0, appended, value=True if x.kind == "bool" else 0)
     return x
 
 
@@ -147,7 +151,8 @@ def expand(
         v = g.pad(v, 0, 1, axis=-2, name="v_zero", title="V")
     if appended_k is not None or zero_key:
         more = (appended_k is not None) + zero_key
-        mask, bias = show_appended(g, mask, "mask", more), show_appended(g, bias, "bias", more)
+        n = k.shape[-2] - more
+        mask, bias = show_appended(g, mask, "mask", n, more), show_appended(g, bias, "bias", n, more)
     queries = g.split(q, heads, name="q_heads")
     keys = g.split(k, heads if kv_heads is None else kv_heads, name="k_heads")
     values = g.split(v, heads if kv_heads is None else kv_heads, name="v_heads")
@@ -176,10 +181,12 @@ def append_row(g, x, row, name):
     return g.concat(x, row, axis=-2, name=name, title=x.symbol)
 
 
-def show_appended(g, x, name, more):
-    """A mask or bias that lets the appended keys through as they are."""
-    if x is None or not x.shape or x.shape[-1] == 1:
+def show_appended(g, x, name, n, more):
+    """A mask or bias over n keys that lets the appended ones through as they are."""
+    if x is None:
         return x
+    if x.shape[-1:] != (n,):
+        x = g.broadcast(x, (*x.shape[:-1], n), name=f"{name}_stretched", title=x.symbol)
     shown = True if x.kind == "bool" else 0
     return g.pad(x, 0, more, value=shown, name=f"{name}_appended", title=x.symbol)
 
