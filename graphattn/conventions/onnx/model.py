@@ -79,10 +79,15 @@ def _built(
         if isinstance(value, Inner):
             raise GraphError(f"{op}: input {name!r} stands inside another node; expected one that does not")
         operands.append(value)
+    attributes = dict(attributes)
+    for slot, p in enumerate(operator.operands):  # what is an operand today was an attribute before
+        if p.name in attributes and operator.kinds(slot) is None:
+            operands += [None] * (slot + 1 - len(operands))
+            operands[slot] = attributes.pop(p.name)
     operator.need(operands)
     more = {"opset": opset, "outputs": len(given)}
     told = {name: value for name, value in more.items() if name in operator.keywords and value is not None}
-    results = operator.build(g, *operands, **{**told, **operator.check(dict(attributes))})
+    results = operator.build(g, *operands, **{**told, **operator.check(attributes)})
     return [Inner(f"{g._open[-1]}.{r.name}") if isinstance(r, Inner) else r for r in results]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ...axes import position
+from ...axes import Spec, broadcast, position
 from ...errors import GraphError
 from ...graph import Graph, Tensor
 from ..call import rank
@@ -145,7 +145,7 @@ def _joint(g: Graph, op: str, x: Tensor, axis: int | None, opset: int | None, **
     """An op along one axis; before opset 13, along that axis (1 if not given) and all after it, as one."""
     if opset is None or opset >= 13:
         return g.apply(op, x, axis=-1 if axis is None else axis, **attributes)
-    place = position(1 if axis is None else axis, len(x.shape) + 1)
+    place = len(x.shape) if axis == len(x.shape) else position(1 if axis is None else axis, len(x.shape))
     if place == len(x.shape) - 1:
         return g.apply(op, x, axis=place, **attributes)
     rows = g.reshape(x, (prod(x.shape[:place]), prod(x.shape[place:])), name="flattened")
@@ -254,6 +254,36 @@ def RotaryEmbedding(
     return [y]
 
 
+def _folded(
+    g: Graph, op: str, x: Tensor, axes: list[int] | None, keepdims: int, noop_with_empty_axes: int
+) -> Outputs:
+    if not axes and noop_with_empty_axes:
+        return [x]
+    places = sorted({position(axis, len(x.shape)) for axis in axes or range(len(x.shape))})
+    y = x
+    for place in places:
+        y = g.apply(op, y, axis=place)
+    if not switch("keepdims", keepdims):
+        y = g.reshape(y, tuple(size for place, size in enumerate(y.shape) if place not in places))
+    return [y]
+
+
+@operator("reduced")
+def ReduceMean(
+    g: Graph, data: Tensor, axes: Static | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+) -> Outputs:
+    """The mean over these axes, or over all."""
+    return _folded(g, "mean", data, axes, keepdims, noop_with_empty_axes)
+
+
+@operator("reduced")
+def ReduceSum(
+    g: Graph, data: Tensor, axes: Static | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+) -> Outputs:
+    """The sum over these axes, or over all."""
+    return _folded(g, "total", data, axes, keepdims, noop_with_empty_axes)
+
+
 # ---------------------------------------------------------------- matrices
 
 
@@ -343,6 +373,13 @@ def Reshape(g: Graph, data: Cells, shape: Static | None = None, *, allowzero: in
         for i, size in enumerate(shape or ())
     ]
     return [g.reshape(data, tuple(sizes))]
+
+
+@operator("output")
+def Expand(g: Graph, input: Cells, shape: Static | None = None) -> Outputs:
+    """The input stretched to what it and `shape` broadcast to."""
+    sizes = broadcast(input.spec, Spec(tuple(shape or ())))[0]
+    return [g.broadcast(input, sizes)]
 
 
 @operator("output")
