@@ -62,11 +62,11 @@ def test_help_names_every_command(cli):
     for args in ((), ("--help",), ("-h",)):
         status, out, err = cli(*args)
         assert (status, err) == (0, "")
-        for command in ("demo", "trace", "render", "ops", "experiments"):
+        for command in ("demo", "trace", "render", "why", "ops", "experiments"):
             assert re.search(rf"^  {command} ", out, re.M), command
 
 
-@pytest.mark.parametrize("command", ["demo", "trace", "render", "ops", "experiments"])
+@pytest.mark.parametrize("command", ["demo", "trace", "render", "why", "ops", "experiments"])
 def test_help_of_a_command(cli, command):
     status, out, err = cli(command, "--help")
     assert status == 0 and out.startswith(f"Usage: graphattn {command} ") and not err
@@ -497,6 +497,6 @@ def test_experiments_refuses(refused):
 
 def test_unknown_commands(refused):
     assert refused("tarce") == (
-        "there is no command 'tarce'; expected one of demo, trace, render, ops, experiments;"
+        "there is no command 'tarce'; expected one of demo, trace, render, why, ops, experiments;"
         " did you mean 'trace'?"
     )
