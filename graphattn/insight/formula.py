@@ -18,7 +18,7 @@ from graphattn.insight.index import show_index
 from graphattn.numbers import Numbers
 
 BREAK, INNER = "\x00", "\x01"
-"""A space where a line is broken first, and one inside parentheses, where only if it must."""
+"""A space where a line is broken first, and one where only if it must."""
 ANY, SUM, PRODUCT, POWER, ATOM = range(5)
 """How tightly a text holds together: what binds less goes in parentheses."""
 
@@ -409,7 +409,7 @@ def _add(formula: Formula, tree: Apply, write: Write) -> Piece:
 
 def _subtract(formula: Formula, tree: Apply, write: Write) -> Piece:
     a, b = map(write, tree.args)
-    return f"{_in(SUM, a)} − {_in(ATOM if b[0][:1] in '-−' else PRODUCT, b)}", SUM
+    return f"{_in(SUM, a)}{INNER}− {_in(ATOM if b[0][:1] in '-−' else PRODUCT, b)}", SUM
 
 
 def _multiply(formula: Formula, tree: Apply, write: Write) -> Piece:
@@ -419,12 +419,12 @@ def _multiply(formula: Formula, tree: Apply, write: Write) -> Piece:
     (x, _), (y, _) = pieces = write(a), write(b)
     if _is_number(x) and _is_number(y) and pieces[0][1] >= POWER and pieces[1][1] >= POWER:
         return f"({x})({y})", PRODUCT
-    return f"{_in(PRODUCT, pieces[0])} · {_in(ATOM if y[:1] in '-−' else PRODUCT, pieces[1])}", PRODUCT
+    return f"{_in(PRODUCT, pieces[0])}{INNER}· {_in(ATOM if y[:1] in '-−' else PRODUCT, pieces[1])}", PRODUCT
 
 
 def _divide(formula: Formula, tree: Apply, write: Write) -> Piece:
     a, b = map(write, tree.args)
-    return f"{_in(PRODUCT, a)} / {_in(POWER if b[0][:1] not in '-−' else ATOM, b)}", PRODUCT
+    return f"{_in(PRODUCT, a)}{INNER}/ {_in(POWER if b[0][:1] not in '-−' else ATOM, b)}", PRODUCT
 
 
 def _negate(formula: Formula, tree: Apply, write: Write) -> Piece:
@@ -447,7 +447,7 @@ def _plain(formula: Formula, tree: Apply, write: Write) -> Piece:
 
 
 def _infix(sign: str) -> Callable[[Formula, Apply, Write], Piece]:
-    return lambda formula, tree, write: (f" {sign} ".join(_in(SUM, write(arg)) for arg in tree.args), ANY)
+    return lambda formula, tree, write: (f"{INNER}{sign} ".join(_in(SUM, write(arg)) for arg in tree.args), ANY)
 
 
 def _against(text: str) -> Callable[[Formula, Apply, Write], Piece]:

@@ -30,10 +30,13 @@ def _line(line: Line, column: int, limit: int) -> Iterator[str]:
     if not line.segments:
         yield from _wrapped(f"{head}: {line.note}" if line.note else head, "  " * line.level + "  ", limit)
         return
+    rows = _rows(line.segments, limit - column - 1)
+    if max(map(width, rows)) > limit - column - 1:  # too long a name: it gets all the room that there is
+        column = 2 * line.level + 2
+        rows = _rows(line.segments, limit - column - 1)
     if width(head) > column:
         yield from _wrapped(head, "  " * line.level + "  ", limit)
         head = ""
-    rows = _rows(line.segments, limit - column - 1)
     note = line.note
     texts = [f"{left(head if not i else '', column)} {row}" for i, row in enumerate(rows)]
     if note:
@@ -52,7 +55,7 @@ def _line(line: Line, column: int, limit: int) -> Iterator[str]:
 def _rows(segments: Sequence[str], room: int) -> list[str]:
     """The segments behind equals signs, on as few rows as is easily read."""
     whole = list(map(_joined, segments))
-    if width(" = ".join(whole)) <= room:
+    if width(" = ".join(whole)) + 2 <= room:
         return ["= " + " = ".join(whole)]
     tail: list[str] = []  # the result stands with as much of what leads to it as fits
     while len(whole) > 1 and width(" = ".join([whole[-1], *tail])) + 2 <= room:

@@ -1,0 +1,80 @@
+"""Tensors out of plain text: `name = [values]`, as a debugging print writes them.
+
+    scores = [[0.5, -1.25], [nan, -inf]]
+    ggml_debug:   kq-0 = (f32)  MUL_MAT(k{8, 4}, q{8, 4}}) = {4, 4, 1, 1}
+        [
+         [ 0.0018, 0.0071 ],
+        ]
+
+A tensor begins with a name and `=`, at the start of a line or after a prefix like `debug:`; its brackets may
+span lines, with commas or blanks between the cells. Whatever stands between the tensors is passed over. A
+row that was printed with `...` is refused: what is left out cannot be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .. import nested
+from ..errors import GraphError
+
+START = re.compile(
+    r"^[ \t]*(?:\w+:[ \t]+)?(?P<name>[A-Za-z_][^\s=]*(?:[ ]\([^=()\n]*\))?)[ \t]*="
+    r"(?:[^\n\[=]*=)?[ \t]*(?:\w+\()?(?:\{[^}\n]*\})?\s*(?=\[)",
+    re.MULTILINE,
+)
+TOKEN = re.compile(r"\s*(?:,|([\[\]])|([^\s,\[\]]+))")
+NAME_LIMIT = 200
+
+
+def read_plain_text(text: str, what: str) -> dict[str, Any]:
+    """Nested lists by name. A `GraphError` names the tensor and the line of what is wrong."""
+    values: dict[str, Any] = {}
+    place = 0
+    while True:
+        start = START.search(text, place)
+        if start is None:
+            break
+        name = " ".join(start["name"].split())[:NAME_LIMIT]
+        where = f"{what} line {text.count(chr(10), 0, start.start('name')) + 1}: {name}"
+        if name in values:
+            raise GraphError(f"{where} comes twice; expected each name once")
+        values[name], place = _brackets(text, start.end(), where)
+    if not values:
+        begins = nested.shown(text[:30]) if text.strip() else "nothing"
+        raise GraphError(f"{what} holds {begins}; expected lines like `name = [[0.5, 1.0], [2.0, 3.0]]`")
+    return values
+
+
+def _brackets(text: str, place: int, where: str) -> tuple[list[Any], int]:
+    """The nested lists that begin at a place, and where they end."""
+    stack: list[list[Any]] = []
+    while True:
+        token = TOKEN.match(text, place)
+        if token is None:
+            raise GraphError(f"{where} ends before its last bracket is closed; expected the whole tensor")
+        place = token.end()
+        bracket, cell = token.groups()
+        if bracket == "[":
+            if len(stack) >= nested.RANK_LIMIT:
+                raise GraphError(f"{where} is nested deeper than {nested.RANK_LIMIT} lists")
+            inner: list[Any] = []
+            if stack:
+                stack[-1].append(inner)
+            stack.append(inner)
+        elif bracket == "]":
+            done = stack.pop()
+            if not stack:
+                return done, place
+        elif cell is not None:
+            stack[-1].append(_number(cell, where))
+
+
+def _number(cell: str, where: str) -> float:
+    if cell.startswith(("...", "…")):
+        raise GraphError(f"{where} leaves cells out ({cell[:3]}); expected every cell to be printed")
+    try:
+        return float(cell)
+    except ValueError:
+        raise GraphError(f"{where} holds {nested.shown(cell)}; expected numbers") from None

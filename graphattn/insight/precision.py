@@ -1,0 +1,154 @@
+"""Which precision numbers have, and how far two computations of one thing may differ by rounding.
+
+`held` finds the coarsest format that holds every cell, from the numbers alone: a file of float32 that was
+written as text still holds float32 numbers. `growth` bounds the rounding of every tensor of a graph, as a
+multiple of the largest cell of a row, in units of 2^−bits:
+
+    moved numbers:        that of the operand
+    anything else:        that of the worst operand + 2 + 2·√K,   K the length of its sums
+
+which is how rounding errors of random signs add up (Higham 2002, section 2.8), with room.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from array import array
+from collections.abc import Iterable
+from sys import byteorder
+
+from ..errors import GraphError, suggest
+from ..graph import Graph, Node, Ref
+from ..rounded import FORMATS, Format
+from .recording import Recorded, Recording
+
+FLOAT64 = Format("float64", 53, -1022, 1023)
+PRECISIONS: dict[str, Format] = {"float64": FLOAT64, **FORMATS}
+ORDER = ("bfloat16", "float16", "float32", "float64")
+"""From coarse to fine."""
+DECIMALS = 7
+"""The most decimals that are taken for a printed text's own rounding."""
+
+
+def precision_of(name: object) -> Format:
+    """The format of that name."""
+    if not isinstance(name, str) or name not in PRECISIONS:
+        raise GraphError(
+            f"unknown precision {name!r}; expected one of {', '.join(PRECISIONS)}" + suggest(name, PRECISIONS)
+        )
+    return PRECISIONS[name]
+
+
+def holds(fmt: Format, rows: Iterable[list[float]]) -> bool:
+    """Whether every cell of the rows is a number of this format (or not finite)."""
+    return all(_HOLDERS[fmt.name](row) for row in rows)
+
+
+def _row32(row: list[float]) -> bool:
+    short = array("f", row)
+    back = short.tolist()
+    return back == row or all(x == y or x != x for x, y in zip(row, back))
+
+
+def _row_bfloat16(row: list[float]) -> bool:
+    if not _row32(row):
+        return False
+    data = array("f", row).tobytes()
+    low = (data[0::4], data[1::4]) if byteorder == "little" else (data[3::4], data[2::4])
+    return not any(map(any, low)) or all(x != x for x in row)
+
+
+def _row16(row: list[float]) -> bool:
+    try:
+        back = struct.unpack(f"<{len(row)}e", struct.pack(f"<{len(row)}e", *row))
+    except (OverflowError, struct.error):
+        return False
+    return all(x == y or x != x for x, y in zip(row, back))
+
+
+_HOLDERS = {"float64": lambda row: True, "float32": _row32, "float16": _row16, "bfloat16": _row_bfloat16}
+
+
+def held(tensors: Iterable[Recorded]) -> Format:
+    """The coarsest format that holds every cell of the tensors; whole numbers and halves alone, which any
+    format holds, say nothing: they count as float64."""
+    left = [name for name in ORDER if name != "float64"]
+    told = False
+    for tensor in tensors:
+        for row in tensor.rows:
+            if not told and any(x != round(2 * x) / 2 for x in row if _finite(x)):
+                told = True
+            left = [name for name in left if _HOLDERS[name](row)]
+            if not left:
+                return FLOAT64
+    return PRECISIONS[left[0]] if told else FLOAT64
+
+
+def _finite(x: float) -> bool:
+    return abs(x) < 1e15
+
+
+def decimals(tensors: Iterable[Recorded]) -> int | None:
+    """How many decimals the numbers were printed with, if they look printed: at most `DECIMALS`, for all."""
+    most, seen = 0, 0
+    for tensor in tensors:
+        for row in tensor.rows:
+            for x in row:
+                if isinstance(x, bool) or not abs(x) < 1e9:
+                    continue
+                seen += 1
+                while round(x, most) != x:
+                    most += 1
+                    if most > DECIMALS:
+                        return None
+    return most if most and seen >= 8 else None
+
+
+def recorded_precision(recording: Recording) -> Format:
+    """The precision of a recording: of its trace's number type, else of the numbers themselves."""
+    if recording.trace is not None:
+        name = recording.trace.numbers.name.partition(":")[0]
+        if name in PRECISIONS:
+            return PRECISIONS[name]
+        return FLOAT64
+    return held(recording.tensors.values())
+
+
+def growth(graph: Graph) -> dict[Ref, float]:
+    """For each output of a graph, its bound in units of the precision."""
+    bounds: dict[Ref, float] = {}
+    for node in graph.nodes.values():
+        before = max((bounds[ref] for ref in node.operands if ref is not None), default=0.0)
+        bound = before + _own(graph, node)
+        for port in range(len(node.ports)):
+            bounds[Ref(node.name, port)] = bound
+    return bounds
+
+
+def _own(graph: Graph, node: Node) -> float:
+    """What one step adds."""
+    if node.op.moves or node.op.fed or not node.operands:
+        return 0.0
+    longest = _longest(graph, node)
+    if node.op.kernel is None:  # a composite: several steps, one after the other
+        return 6 * (2.0 + 2.0 * math.sqrt(longest))
+    specs = graph.operand_specs(node.operands)
+    size = sum(spec.size for spec in node.outputs)
+    flops = node.op.cost(*specs, **node.attributes) if node.op.cost is not None else size
+    return 2.0 + (2.0 * math.sqrt(longest) if flops > size else 0.0)
+
+
+def _longest(graph: Graph, node: Node) -> int:
+    """The most cells of an operand that go into one sum: its last axis, or the axis that goes away."""
+    sizes = [1]
+    for spec in graph.operand_specs(node.operands):
+        if spec is not None and spec.rank:
+            sizes.append(spec.shape[-1])
+            break
+    return max(sizes)
+
+
+def default_bound(tensor: Recorded) -> float:
+    """The bound where there is no graph to derive it from: a dozen steps with sums of a row's length."""
+    return 24.0 + 12.0 * math.sqrt(max([1, *tensor.shape[-2:]]))

@@ -1,0 +1,41 @@
+"""Every op of the registry, at every level: why-trees recompute from the inputs alone, on random cells."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from op_laws import calls, disturbed
+from why_laws import cells, problems
+
+import graphattn.ops  # noqa: F401  (fills the registry)
+from graphattn import run
+from graphattn.op import OPS
+
+SAMPLED = sorted(name for name, op in OPS.items() if op.samples)
+
+
+@pytest.mark.parametrize("level", ["block", "head", "op", "primitive"])
+@pytest.mark.parametrize("name", SAMPLED)
+def test_recomputes(name, level):
+    op = OPS[name]
+    whole = op.level in ("head", "block")
+    samples = random.Random(f"{name} {level}").sample(found := [*calls(op), *disturbed(op, 1)], min(4, len(found)))
+    for c in samples if whole else found:
+        trace = run(c.graph, c.feeds, level=level, allow_nonfinite=True)
+        for tensor in c.names:
+            for index in cells(trace, tensor, 1 if whole else 2, f"{c.what} {level}"):
+                assert list(problems(trace, tensor, index)) == [], c.what
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_markdown_and_depths(name):
+    op = OPS[name]
+    for c in list(calls(op))[:2]:
+        trace = run(c.graph, c.feeds, allow_nonfinite=True)
+        for tensor in c.names:
+            for index in cells(trace, tensor, 1, c.what):
+                for depth in (1, 2, 3):
+                    found = trace.why(tensor, *index, depth=depth)
+                    assert found.text(100).strip() and found.markdown().startswith("- `")
+                    assert found.data()["cells"][-1]["id"] == found.data()["cell"]
