@@ -14,7 +14,7 @@ composites expanded, and its scopes remember what was expanded from what.
 >>> y
 weights: token 2 × token 2
 >>> list(g.dag.successors("x"))
-['transpose_x', 'matmul_x_transpose']
+['transpose_x', 'matmul_x_transpose_x']
 """
 
 from __future__ import annotations
@@ -565,11 +565,21 @@ class Graph(Builders):
             self._own(value, where, what)
             return value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.constant(value)
+            return self._number(value)
         hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
         raise GraphError(
             f"{where}: {what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
         )
+
+    def _number(self, value: float) -> Tensor:
+        """The constant of a bare number, named after it and made once in each scope."""
+        name = f"constant_{_spelled(value)}"
+        node = self._nodes.get(self._prefixed(name))
+        if node is None:
+            return self.constant(value, name=name)
+        if repr(node.attributes.get("value")) == repr(value):
+            return Tensor(self, Ref(node.name))
+        return self.constant(value)
 
     def _own(self, tensor: Any, *what: str) -> None:
         if isinstance(tensor, Tensor) and tensor.graph is self:
@@ -598,8 +608,7 @@ class Graph(Builders):
                 )
             self._need_free_owners(full_name, f"{op.name} {full_name!r}")
             return full_name
-        told = [_short(t.node) for t in operands if t is not None][:2]
-        base = self._prefixed("_".join([op.name, *told]))
+        base = self._prefixed(_automatic(op, [t.node for t in operands if t is not None][:2]))
         full_name, count = base, self._counters.get(base, 0)
         while self._occupied(full_name) or full_name in self._prefixes:
             count += 1
@@ -716,10 +725,16 @@ def _owners(name: str) -> list[str]:
     return [name[:place] for place, letter in enumerate(name) if letter == "."] if "." in name else []
 
 
-def _short(node: Node) -> str:
-    """What an operand adds to an automatic name: its own name, or its op where that is automatic."""
-    last = node.name.rpartition(".")[2]
-    return node.op.name if last.startswith(node.op.name) else last
+def _automatic(op: Op, operands: Sequence[Node]) -> str:
+    """The name of a node that was given none: its op and its operands, or their ops where that grows
+    long. It says what was done, so adding an unrelated node does not change it."""
+    name = "_".join([op.name, *(node.name.rpartition(".")[2] for node in operands)])
+    return name if len(name) <= 32 else "_".join([op.name, *(node.op.name for node in operands)])
+
+
+def _spelled(value: float) -> str:
+    """A number as part of a name: 0.5 is 0_5, -1e-05 is minus_1e_minus_05."""
+    return repr(value).replace("e-", "e_minus_").replace("e+", "e").replace("-", "minus_").replace(".", "_")
 
 
 def _frozen_attributes(op: Op, attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:

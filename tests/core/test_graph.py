@@ -149,7 +149,9 @@ def test_outputs_are_declared_all_or_none(g, x):
 
 
 def test_automatic_names_say_what_was_done(g, x):
-    assert (x @ x.T).name == "matmul_x_transpose"
+    assert (x @ x.T).name == "matmul_x_transpose_x"
+    assert g.softmax(x @ x.T).name == "softmax_matmul_x_transpose_x_1"
+    assert g.relu(g.softmax(x @ x.T)).name == "relu_softmax"
     assert (x + x).name == "add_x_x"
     assert (x + x).name == "add_x_x_1"
     assert (x + x).name == "add_x_x_2"
@@ -170,11 +172,24 @@ def test_automatic_names_do_not_shift_when_an_unrelated_node_is_added():
         x = g.input("x", (2, 2))
         if unrelated:
             z = g.input("z", (2, 2))
-            g.softmax(z + z)
-        y = g.softmax(x @ x.T) + x
+            g.softmax(z @ z.T) * 2 + 0.5
+        y = g.softmax(x @ x.T) * 3 + x
         return y.name, [name for name in g.nodes if "z" not in name]
 
-    assert build(True)[0] == build(False)[0] == "add_softmax_x"
+    names = ["x", "transpose_x", "matmul_x_transpose_x", "softmax_matmul_x_transpose_x", "constant_3"]
+    assert set(names) <= set(build(True)[1]) and set(names) <= set(build(False)[1])
+    assert build(True)[0] == build(False)[0] == "add_multiply_softmax_constant_x"
+
+
+def test_a_bare_number_is_named_after_itself_and_made_once(g, x):
+    first, second = x * 0.5, (x + x) * 0.5
+    assert first.node.operands[1] == second.node.operands[1]
+    assert first.node.operands[1].node == "constant_0_5"
+    assert (x * -1e-05).node.operands[1].node == "constant_minus_1e_minus_05"
+    assert (x * 2).node.operands[1].node == "constant_2"
+    assert (x * 2.0).node.operands[1].node == "constant_2_0"
+    g.relu(x, name="constant_7")
+    assert (x * 7).node.operands[1].node == "constant"
 
 
 def test_titles_are_free_text(g):
@@ -291,7 +306,7 @@ def test_the_dag_is_read_only(g, x):
 def test_networkx_reads_the_dag(g, x):
     y = g.softmax(x @ x.T, name="weights") @ x
     assert nx.is_directed_acyclic_graph(g.dag)
-    assert nx.ancestors(g.dag, y.name) == {"x", "transpose_x", "matmul_x_transpose", "weights"}
+    assert nx.ancestors(g.dag, y.name) == {"x", "transpose_x", "matmul_x_transpose_x", "weights"}
     assert nx.dag_longest_path_length(nx.DiGraph(g.dag)) == 4
     assert list(nx.topological_sort(g.dag)) == list(g.nodes)
 
@@ -407,8 +422,8 @@ def test_a_refused_call_leaves_the_graph_as_it_was(g, x):
         with pytest.raises(GraphError):
             call()
     assert list(g.nodes) == before == list(g.dag)
-    assert (x + 2).node.operands[1].node == "constant_1"
-    assert y.node.operands[1].node == "constant"
+    assert (x + 2).node.operands[1].node == "constant_2"
+    assert y.node.operands[1].node == "constant_1"
 
 
 # ---------------------------------------------------------------- equality

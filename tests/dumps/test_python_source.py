@@ -184,7 +184,7 @@ def chain(length):
 
 def test_a_long_chain_is_written_without_recursion():
     assert executed(python_source(chain(60)), "chain", [[1.0]]) == {"y": [2.0**60]}
-    assert python_source(chain(5000)).count(" = [a + b for a, b in zip(") == 5000
+    assert python_source(chain(5000)).count("zip(") == 5000
 
 
 def test_a_level_with_composites_is_refused():
