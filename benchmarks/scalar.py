@@ -8,8 +8,8 @@ The causal pre-LN block of `block.py`, its loss the sum of all its results, on
 
 Time is CPU time of this thread, interleaved, with the garbage collector as it is and off; ratios
 are medians over rounds. Memory is what tracemalloc sees from the parameters on to the end of
-backward. `pip install micrograd` brings the peer; without it, ours is told alone. micrograd recurses on
-depth: the recursion limit is raised for it, and n = 8, d = 108 is beyond what it can do.
+backward. `pip install micrograd` brings the peer; without it, ours is told alone. micrograd recurses
+on depth: the recursion limit is raised for it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import gc
 import math
 import platform
+import random
 import sys
 import threading
 import tracemalloc
@@ -26,7 +27,7 @@ from statistics import median
 from typing import Any
 
 from contenders import EPS, Case, case
-from timing import interleaved, ratio, told
+from timing import TURN, once, ratio, told
 
 from graphattn import Graph, run
 from graphattn.scalar import Value
@@ -44,7 +45,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     print(f"Python {platform.python_version()}   CPU time of one thread   medians of per-round ratios")
     for size in SIZES:
-        compare(case(*size), rounds=(3, 3) if quick else (9, 15))
+        compare(case(*size), rounds=3 if quick else 9)
 
 
 # ---------------------------------------------------------------- the block, twice
@@ -156,7 +157,22 @@ class Contender:
         return [v.grad for m in (self.x, *self.weights.values()) for row in m for v in row]
 
 
-def compare(one: Case, rounds: tuple[int, int]) -> None:
+def timed(contenders: dict[str, Contender], rounds: int) -> dict[str, list[float]]:
+    """CPU seconds of each, round by round, in shuffled order. What earlier turns left behind (micrograd's
+    closures are cycles, which nothing frees while the collector is off) is collected between turns."""
+    times = {name: max(1, round(TURN / once(contender))) for name, contender in contenders.items()}
+    order = list(contenders)
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    rng = random.Random(0)
+    for _ in range(rounds):
+        rng.shuffle(order)
+        for name in order:
+            gc.collect()
+            taken[name].append(once(contenders[name], times[name]))
+    return taken
+
+
+def compare(one: Case, rounds: int) -> None:
     contenders = {OURS: Contender(one, Value, on_graph(one), total)}
     peer = micrograd()
     if peer:
@@ -167,9 +183,8 @@ def compare(one: Case, rounds: tuple[int, int]) -> None:
     taken = {}
     for collecting in (True, False):
         (gc.enable if collecting else gc.disable)()
-        taken[collecting] = interleaved(contenders, seconds=20.0, rounds=rounds)
+        taken[collecting] = timed(contenders, rounds)
         gc.enable()
-        gc.collect()
     memory = {name: contender.memory() for name, contender in contenders.items()}
     print(
         f"\n(n, d, h) = {one.size}"

@@ -324,8 +324,16 @@ def _ordered(root: Value) -> list[Value]:
                 todo += [operand for operand in item if operand._operands]
         elif item not in seen:
             seen.add(item)
-            todo += (item, None)
-            todo += [x for x in item._operands if type(x) is tuple or x._operands]
+            before = [
+                x
+                for x in item._operands
+                if (id(x) not in walked if type(x) is tuple else x._operands and x not in seen)
+            ]
+            if before:
+                todo += (item, None)
+                todo += before
+            else:
+                order.append(item)
     return order
 
 
