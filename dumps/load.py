@@ -1,4 +1,4 @@
-"""Read a graph or a trace from a file, text or JSON alike.
+"""Read a graph or a trace from a file, text or JSON alike, or a trace from a folder of CSV files.
 
 The form is recognised from how the file begins. Files are untrusted: a file that is too large, not
 UTF-8, or anything else than a graph or a trace raises a `GraphError` that names it and says what
@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from graphattn.dumps import graph_json, graph_text, trace_json, trace_text
+from graphattn.dumps import csv_folder, graph_json, graph_text, trace_json, trace_text
 from graphattn.dumps.assembly import place
 from graphattn.dumps.literals import shortened
 from graphattn.errors import GraphError
@@ -28,7 +28,10 @@ def load_graph(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Graph:
 
 
 def load_trace(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Trace:
-    """The trace in a file that `trace_text(…, precision="exact")` or `trace_json` wrote."""
+    """The trace in a file that `trace_text(…, precision="exact")` or `trace_json` wrote, or in a folder
+    that `write_csv_folder` wrote."""
+    if isinstance(path, (str, os.PathLike)) and csv_folder.is_csv_folder(path):
+        return csv_folder.read_csv_folder(path, limit)
     return _load(path, limit, "trace")
 
 

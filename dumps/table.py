@@ -281,7 +281,7 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
         if line != NO_CELLS:
             raise GraphError(f"found {shortened(line)}; expected {NO_CELLS!r}")
         return nested.full(spec.shape, None), None
-    read = _READERS[spec.kind]
+    read = READERS[spec.kind]
     if not spec.rank:
         (value,), mask = _row(line.split(), 1, read, numbers)
         return value, mask and mask[0]
@@ -304,7 +304,7 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
             masks.append(mask)
     no = [False] * spec.shape[-1]
     whole = None if not any(masks) else [mask or no for mask in masks]
-    return _folded(rows, spec.shape), whole and _folded(whole, spec.shape)
+    return folded(rows, spec.shape), whole and folded(whole, spec.shape)
 
 
 def _row(
@@ -316,7 +316,7 @@ def _row(
     return [read(field.rstrip(HIDDEN), numbers) for field in fields], mask if any(mask) else None
 
 
-def _folded(rows: list[Any], shape: Sequence[int]) -> Any:
+def folded(rows: list[Any], shape: Sequence[int]) -> Any:
     """Rows in row-major order as a tensor."""
     if len(shape) == 1:
         return rows[0]
@@ -351,7 +351,7 @@ def _read_int(text: str, numbers: Numbers) -> int:
         raise GraphError(f"found {shortened(text)}; expected an integer") from None
 
 
-_READERS: dict[str, Callable[[str, Numbers], Any]] = {
+READERS: dict[str, Callable[[str, Numbers], Any]] = {
     "float": read_number,
     "bool": _read_bool,
     "int": _read_int,

@@ -3,14 +3,18 @@
 The data goes into a temporary file in the same folder, which then takes the place of the old file
 (`os.replace`): a reader never meets half a file, and a failed write leaves the old one as it was.
 A link is followed, so that the file it points to is replaced and not the link. What is no plain
-file (a pipe, a device) is written to directly.
+file (a pipe, a device) is written to directly. A folder is written beside its place in the same
+way, and then renamed; one that holds anything else than what we wrote is left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import stat
 import tempfile
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +71,73 @@ def _checked(path: Any) -> str:
     return name
 
 
-def _mode(target: Path) -> int:
-    """The rights of the file that is replaced, or those that a new file would have got."""
+def _mode(target: Path, usual: int = 0o666) -> int:
+    """The rights of what is replaced, or those that a new file (or folder) would have got."""
     try:
         return target.stat().st_mode & 0o777
     except OSError:
         mask = os.umask(0)
         os.umask(mask)
-        return 0o666 & ~mask
+        return usual & ~mask
 
 
 def _discard(temporary: str | None) -> None:
     if temporary is not None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+
+
+def write_folder(
+    path: str | os.PathLike[str], files: Iterable[tuple[str, str]], written: Callable[[Path], Collection[str]]
+) -> Path:
+    """Write a folder of text files, by name, whole or not at all; the path.
+
+    A folder that is there already is replaced only if it is empty, or holds nothing but what
+    `written(folder)` says that it was written with. Raises as `write_text`, and where it is not replaced.
+    """
+    name = _checked(path)
+    fresh = old = None
+    try:
+        target = Path(os.path.realpath(name))
+        _need_replaceable(target, name, written)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent))
+        for file, text in files:
+            write_text(fresh / file, text)
+        os.chmod(fresh, _mode(target, 0o777))
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".old", dir=target.parent))
+            os.replace(target, old / target.name)
+        try:
+            os.replace(fresh, target)
+        except BaseException:
+            if old is not None:
+                os.replace(old / target.name, target)
+            raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraphError(f"{name!r} was not written: {reason}; expected a folder to write in") from None
+    finally:
+        for rest in (fresh, old):
+            if rest is not None:
+                shutil.rmtree(rest, ignore_errors=True)
+    return Path(name)
+
+
+def _need_replaceable(target: Path, name: str, written: Callable[[Path], Collection[str]]) -> None:
+    """Raise unless a folder can be written here without losing anything that is not ours."""
+    if not os.path.lexists(target):
+        return
+    if not target.is_dir():
+        raise GraphError(f"{name!r} is a file; expected a folder to write into")
+    if Path.cwd().is_relative_to(target):
+        raise GraphError(f"{name!r} is where this runs; expected another folder to write into")
+    found = sorted(os.listdir(target))
+    ours = set(written(target)) if found else set()
+    foreign = [
+        entry for entry in found if entry not in ours or not stat.S_ISREG(os.lstat(target / entry).st_mode)
+    ]
+    if foreign:
+        raise GraphError(
+            f"{name!r} holds {foreign[0][:40]!r}, which was not written with a trace;"
+            " expected a new folder, or one that such a trace is in"
+        )

@@ -35,6 +35,7 @@ HELP = """
       attention, multi-head, block   built-in graphs of the size that --n, --d, --heads give
       toy                            the trained model of `graphattn demo`
       a .txt or .json file           a graph or a trace that was saved
+      a folder                       a trace that was saved with --csv
       a .py file                     executed: its Graph named `graph`, or the only one in it,
                                      with its `feeds` and `labels` if it has them
       a .safetensors, .npz or .json  one trained head: x, w_q, w_k, w_v, or q, k, v
@@ -170,7 +171,7 @@ def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | Non
             f" expected one of {', '.join(known)}, or a file{suggest(source, known)}"
         )
     if path.is_dir():
-        raise GraphError(f"{source!r} is a folder; expected a file")
+        return _of_folder(source)
     if path.suffix.lower() == ".py":
         return _of_python(path)
     if path.suffix.lower() in (".safetensors", ".npz"):
@@ -194,7 +195,6 @@ def _refuse(source: str, **options: Any) -> None:
 def _of_text(path: Path) -> Specimen:
     """A saved graph or trace, or the tensors of one head in JSON."""
     from graphattn.dumps.load import load_graph, load_trace, read_text
-    from graphattn.passes.zoom import fuse
 
     text = read_text(path)
     form = SAVED.match(text) or SAVED_JSON.search(text)
@@ -204,7 +204,22 @@ def _of_text(path: Path) -> Specimen:
         return extract(path)
     if form is None or form[1] == "graph":
         return Specimen(load_graph(path))
-    trace = load_trace(path)
+    return _of_trace(load_trace(path))
+
+
+def _of_folder(source: str) -> Specimen:
+    """A trace that was saved as a folder of CSV files."""
+    from graphattn.dumps.csv_folder import is_csv_folder, read_csv_folder
+
+    if not is_csv_folder(source):
+        raise GraphError(f"{source!r} is a folder; expected a file")
+    return _of_trace(read_csv_folder(source))
+
+
+def _of_trace(trace: Trace) -> Specimen:
+    """A saved trace, and what it takes to run it again."""
+    from graphattn.passes.zoom import fuse
+
     graph = fuse(trace.graph)
     feeds = {name: trace[name] for name in graph.inputs if name in trace}
     return Specimen(graph, feeds, trace.labels, trace=trace)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from .output import OUTPUT, counted, emit, progress
+from ..errors import GraphError
+from .output import OUTPUT, counted, emit, progress, wrote
 from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 
@@ -20,6 +22,12 @@ from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_option
 @click.option(
     "--json", "as_json", is_flag=True, help="JSON, which reads back bit for bit; -o FILE.json implies it."
 )
+@click.option("--markdown", "as_markdown", is_flag=True, help="Markdown; -o FILE.md implies it.")
+@click.option(
+    "--csv", "folder", metavar="FOLDER",
+    help="Write into a new FOLDER, a CSV file for each tensor, which reads back bit for bit.",
+)  # fmt: skip
+@click.option("--csv-labels", is_flag=True, help="With --csv: labels in the first row and column of each file.")
 @click.option(
     "--tensor", "patterns", metavar="PATTERN", multiple=True,
     help="Only tensors whose names match, like '*.weights'. May be repeated.",
@@ -29,13 +37,14 @@ from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_option
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
-    level: str | None, exact: bool, as_json: bool, patterns: tuple[str, ...], decimals: int, limit: int,
-    allow_nonfinite: bool, output: str | None, **source: Any,
+    level: str | None, exact: bool, as_json: bool, as_markdown: bool, folder: str | None, csv_labels: bool,
+    patterns: tuple[str, ...], decimals: int, limit: int, allow_nonfinite: bool, output: str | None,
+    **source: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
-    as_json = as_json or bool(output and output.lower().endswith(".json"))
+    form = _form(exact, as_json, as_markdown, folder, csv_labels, output)
     specimen = read_specimen(**source)
-    keep = patterns if as_json and patterns else None
+    keep = patterns if form in ("json", "csv") and patterns else None
     with progress("evaluating") as say:
         if specimen.trace is not None and level is None and keep is None:
             trace = specimen.trace
@@ -44,12 +53,43 @@ def command(
             listener = counted(len(specimen.graph.at(level or "op")), say)
             trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
         say("writing")
-        if as_json:
+        if folder is not None:
+            from graphattn.dumps.csv_folder import write_csv_folder
+
+            write_csv_folder(folder, trace, labelled=csv_labels)
+        elif form == "json":
             from graphattn.dumps.trace_json import trace_json
 
             text = trace_json(trace)
+        elif form == "markdown":
+            from graphattn.dumps.markdown import trace_markdown
+
+            text = trace_markdown(trace, decimals, limit, patterns or None)
         else:
             from graphattn.dumps.trace_text import trace_text
 
-            text = trace_text(trace, "exact" if exact else "pretty", decimals, limit, patterns or None)
-    emit(text, output, exact=as_json or exact)
+            text = trace_text(trace, form, decimals, limit, patterns or None)
+    if folder is not None:
+        wrote(folder)
+    else:
+        emit(text, output, exact=form != "pretty")
+
+
+def _form(
+    exact: bool, as_json: bool, as_markdown: bool, folder: str | None, csv_labels: bool, output: str | None
+) -> str:
+    """pretty, exact, json, markdown or csv. Raises a `GraphError` where options contradict each other."""
+    asked = [("--json", as_json), ("--markdown", as_markdown), ("--csv", folder is not None)]
+    told = [option for option, given in asked if given]
+    if len(told) > 1:
+        raise GraphError(f"{' and '.join(told)} do not go together; expected one of them")
+    if csv_labels and folder is None:
+        raise GraphError("--csv-labels does not apply here; expected it with --csv FOLDER")
+    if folder is not None and output is not None:
+        raise GraphError(f"--csv writes into {folder!r}; expected no -o beside it")
+    suffix = Path(output).suffix.lower() if output else ""
+    by_suffix = {".json": "json", ".md": "markdown", ".markdown": "markdown"}.get(suffix)
+    form = told[0].removeprefix("--") if told else by_suffix or ("exact" if exact else "pretty")
+    if form == "markdown" and exact:
+        raise GraphError("Markdown is for reading, not exact; expected --exact with text, or --json or --csv")
+    return form
