@@ -9,29 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from graphattn.graph import Graph, Node, Ref
+from graphattn.graph import Graph, Ref
 from graphattn.passes.rebuild import Rebuild
 
 
-def common_subexpressions(graph: Graph, among: Collection[str] | None = None) -> Graph:
-    """Merge equal nodes; `notes` names what became what. Idempotent. `among`: the names of the nodes
-    that may go, if not all may."""
-    rebuild = Rebuild(graph)
-    first: dict[str, Node] = {}
-    merged: list[str] = []
-    for node in graph.nodes.values():
-        key = repr((node.op.name, rebuild.operands(node), sorted(node.attributes.items())))
-        may_go = among is None or node.name in among
-        if node.op.fed or key not in first or not may_go:
-            first.setdefault(key, node)
-            rebuild.keep(node)
-        else:
-            twin = first[key]
-            rebuild.become(node, tuple(Ref(twin.name, port) for port in range(len(node.ports))))
-            merged.append(f"{node.name} is {twin.name}")
-    if not merged:
+def common_subexpressions(graph: Graph) -> Graph:
+    """Merge equal nodes; `notes` names what became what. Idempotent."""
+    same = repeated(graph)
+    if not same:
         return graph
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        if node.name in same:
+            rebuild.become(node, tuple(Ref(same[node.name], port) for port in range(len(node.ports))))
+        else:
+            rebuild.keep(node)
     result = rebuild.finish()
+    merged = [f"{name} is {twin}" for name, twin in same.items()]
     shown = ", ".join(merged[:5]) + (f" and {len(merged) - 5} more" if len(merged) > 5 else "")
     result.notes = (*result.notes, f"common_subexpressions: merged {len(merged)}: {shown}")
     return result
+
+
+def repeated(graph: Graph, among: Collection[str] | None = None) -> dict[str, str]:
+    """For each node that an earlier one equals, the name of the earlier one. `among`: the names of the
+    nodes that may be given up, if not all may."""
+    first: dict[str, str] = {}
+    same: dict[str, str] = {}
+    for node in graph.nodes.values():
+        operands = [r if r is None else Ref(same.get(r.node, r.node), r.port) for r in node.operands]
+        key = repr((node.op.name, operands, sorted(node.attributes.items())))
+        if node.op.fed or first.setdefault(key, node.name) == node.name:
+            continue
+        if among is None or node.name in among:
+            same[node.name] = first[key]
+    return same

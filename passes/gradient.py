@@ -30,8 +30,8 @@ from graphattn import nested
 from graphattn.axes import Spec, describe
 from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref, Scope, Tensor
-from graphattn.interpreter import ancestors, padded
-from graphattn.passes.common_subexpressions import common_subexpressions
+from graphattn.interpreter import padded
+from graphattn.passes.common_subexpressions import repeated
 from graphattn.passes.rebuild import Rebuild
 from graphattn.passes.zoom import expand_all
 from graphattn.trace import run
@@ -291,34 +291,46 @@ def _in_order(made: _Backward) -> Graph:
     """What was built, without repeated and dead work, and with every node named after what it is."""
     old, raw, scope = made.old, made.raw, made.scope
     own = {name for name, node in raw.nodes.items() if name not in old.nodes and not node.op.fed}
-    merged = common_subexpressions(raw, own)
-    ends = [name for name in merged.outputs if name not in old.outputs]
-    needed = ancestors(merged, ends) if ends else set()
-    inner = [name for name in merged.nodes if name in own and name in needed]
-    final = {ref: merged.resolve(raw.tensor_name(last)) for ref, last in made.final.items()}
-    names = _Names(inner)
-    called: dict[str, str] = {}
-    for ref, last in final.items():
-        node = merged.nodes[last.node]
-        if node.name in needed and node.name in own and node.name not in called and node.ports == ("",):
-            called[node.name] = names.final(f"{scope}.{made.cotangent_name(old.tensor_name(ref))}")
-    rebuild = Rebuild(merged)
-    for name in merged.scopes:
+    same = repeated(raw, own)
+    final = {ref: _first(last, same) for ref, last in made.final.items()}
+    needed = {_first(tensor.ref, same).node for name, tensor in raw.outputs.items() if name not in old.outputs}
+    for node in reversed(raw.nodes.values()):
+        if node.name in needed:
+            needed.update(_first(ref, same).node for ref in node.operands if ref is not None)
+    called = {
+        ref: f"{scope}.{made.cotangent_name(old.tensor_name(ref))}"
+        for ref, last in final.items()
+        if last.node in needed
+    }
+    names = _Names(own & needed)
+    renamed: dict[str, str] = {}
+    for ref, name in called.items():
+        node = raw.nodes[final[ref].node]
+        if node.name in own and node.name not in renamed and node.ports == ("",):
+            renamed[node.name] = names.final(name)
+    rebuild = Rebuild(raw)
+    for name in raw.scopes:
         if name.startswith(f"{scope}."):
             rebuild.forget_scope(name)
-    for node in merged.nodes.values():
+    for node in raw.nodes.values():
         if node.name not in own:
             rebuild.keep(node)
+        elif same.get(node.name) in needed or same.get(node.name) in old.nodes:
+            for port in range(len(node.ports)):
+                rebuild.redirect(Ref(node.name, port), rebuild.went(Ref(same[node.name], port)))
         elif node.name in needed:
-            name = called.get(node.name, node.name)
+            name = renamed.get(node.name, node.name)
             rebuild.replace(node, replace(node, name=name, operands=rebuild.operands(node), scope=scope))
     result = rebuild.finish()
-    result.notes = old.notes
-    for ref, last in final.items():
-        name = f"{scope}.{made.cotangent_name(old.tensor_name(ref))}"
-        if last.node in needed and called.get(last.node) != name and not result._occupied(name):
-            result.adopt_alias(name, rebuild.went(last))
+    for ref, name in called.items():
+        if not result._occupied(name):
+            result.adopt_alias(name, rebuild.went(final[ref]))
     return result
+
+
+def _first(ref: Ref, same: Mapping[str, str]) -> Ref:
+    """The tensor that stands for one that was computed again."""
+    return Ref(same.get(ref.node, ref.node), ref.port)
 
 
 class _Names:

@@ -70,8 +70,10 @@ def gradient(g, dy, y, x, gamma, beta, *, eps):
     root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
     n = g.divide(deviation, root, name="normalized")
     d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
-    along = times(g, n, g.mean(times(g, d_n, n)), name="along")
-    d_x = over(g, g.subtract(g.subtract(d_n, g.mean(d_n)), along, name="across"), root)
+    along = times(g, n, g.mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
+    d_x = over(
+        g, g.subtract(g.subtract(d_n, g.mean(d_n, name="level"), name="centred"), along, name="across"), root
+    )
     d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
     return d_x, d_gamma, None if beta is None else unbroadcast(g, dy, beta)
 
