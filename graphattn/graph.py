@@ -22,6 +22,7 @@ from __future__ import annotations
 import keyword
 import math
 import unicodedata
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -726,10 +727,14 @@ def _owners(name: str) -> list[str]:
 
 
 def _automatic(op: Op, operands: Sequence[Node]) -> str:
-    """The name of a node that was given none: its op and its operands, or their ops where that grows
-    long. It says what was done, so adding an unrelated node does not change it."""
+    """The name of a node that was given none: its op and its operands. It says what was done, so adding
+    an unrelated node does not change it. Where it grows long, the operands' ops and a checksum stand
+    for their names."""
     name = "_".join([op.name, *(node.name.rpartition(".")[2] for node in operands)])
-    return name if len(name) <= 32 else "_".join([op.name, *(node.op.name for node in operands)])
+    if len(name) <= 32:
+        return name
+    checksum = zlib.crc32(name.encode()) & 0xFFFF
+    return "_".join([op.name, *(node.op.name for node in operands), f"{checksum:04x}"])
 
 
 def _spelled(value: float) -> str:
