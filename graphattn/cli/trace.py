@@ -91,5 +91,5 @@ def _form(
     by_suffix = {".json": "json", ".md": "markdown", ".markdown": "markdown"}.get(suffix)
     form = told[0].removeprefix("--") if told else by_suffix or ("exact" if exact else "pretty")
     if form == "markdown" and exact:
-        raise GraphError("Markdown is for reading, not exact; expected --exact with text, or --json or --csv")
+        raise GraphError("Markdown is not exact; expected --exact with text, or --json or --csv")
     return form
