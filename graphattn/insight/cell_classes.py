@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
-from operator import sub, truediv
+from operator import sub
 from typing import Any
 
 from ..rounded import FLOAT16, Format
@@ -62,18 +63,19 @@ class Rules:
 
 @dataclass
 class Difference:
-    """How far two tensors of one shape are apart. Places are (row, column), None where all are equal."""
+    """How far two tensors of one shape are apart. Places are (row, column), None where all are equal.
 
+    The largest relative difference and the most ulps are found when they are asked for.
+    """
+
+    sides: tuple[Recorded, Recorded]
+    rules: Rules
     cells: int = 0
     unequal: int = 0
     over: int = 0
     """Cells beyond the tolerance, or of different classes."""
     absolute: float = 0.0
     absolute_at: tuple[int, int] | None = None
-    relative: float = 0.0
-    relative_at: tuple[int, int] | None = None
-    ulps: float = 0.0
-    ulps_at: tuple[int, int] | None = None
     nan: int = 0
     """Cells that are NaN in one or both, and therefore never agree."""
     masked_mine: int = 0
@@ -82,12 +84,44 @@ class Difference:
     first_over: tuple[int, int] | None = None
     worst: float = 0.0
     """The largest |b − a| / allowed."""
-    rows: list[int] = field(default_factory=list)
-    """Rows with a cell that does not agree."""
 
     @property
     def agrees(self) -> bool:
         return not self.over
+
+    @property
+    def relative(self) -> float:
+        """The largest |b − a| / |a| of the cells that are numbers on both sides."""
+        return self._by_cell[0]
+
+    @property
+    def ulps(self) -> float:
+        """The largest |b − a| in ulps of the format at a."""
+        return self._by_cell[1]
+
+    @cached_property
+    def _by_cell(self) -> tuple[float, float]:
+        if not self.unequal:
+            return 0.0, 0.0
+        spacing = self.rules.spacing
+        smallest = math.ldexp(1.0, spacing.least - 52)
+        relative = steps = 0.0
+        for a, b in zip(self.sides[0].rows, self.sides[1].rows):
+            if a == b:
+                continue
+            for x, y in zip(a, b):
+                apart = abs(y - x)
+                if not 0.0 < apart < math.inf or is_masked(x, self.rules.masked_below):
+                    continue
+                if is_masked(y, self.rules.masked_below):
+                    continue
+                ratio = apart / abs(x) if x else math.inf
+                if ratio > relative:
+                    relative = ratio
+                count = apart / max(math.ulp(x), smallest)
+                if count > steps:
+                    steps = count
+        return relative, steps * 2.0 ** (spacing.bits - 53)
 
 
 Skip = Callable[[int, list[Any], list[Any]], bool]
@@ -97,7 +131,7 @@ def measure(
     mine: Recorded, theirs: Recorded, tolerance: Tolerance, rules: Rules, skip: Skip | None = None
 ) -> Difference:
     """The difference of two tensors with equal rows. `skip` says of a row, by number, that it is left out."""
-    found = Difference()
+    found = Difference((mine, theirs), rules)
     add_row = _row_adder(found, tolerance, rules)
     for i, (a, b) in enumerate(zip(mine.rows, theirs.rows)):
         found.cells += len(a)
@@ -108,75 +142,57 @@ def measure(
         if skip is not None and skip(i, a, b):
             continue
         add_row(i, a, b)
-    found.ulps *= 2.0 ** (rules.spacing.bits - 53)
     return found
 
 
 def _row_adder(found: Difference, tolerance: Tolerance, rules: Rules) -> Callable[[int, Any, Any], None]:
     floor = FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below)
+    visible_gap = abs(floor)
     rtol, atol, by_row = tolerance.rtol, tolerance.atol, tolerance.by_row
-    ulp, smallest = math.ulp, math.ldexp(1.0, rules.spacing.least - 52)
-
-    def over(i: int, places: list[int]) -> None:
-        found.over += len(places)
-        found.rows.append(i)
-        if found.first_over is None:
-            found.first_over = (i, places[0])
 
     def add(i: int, a: list[Any], b: list[Any]) -> None:
-        columns = None
-        wrong: list[int] = []
-        low = min(min(a), min(b))
-        if not low > floor or not math.isfinite(sum(a) + sum(b)):
+        apart = list(map(abs, map(sub, b, a)))
+        largest, low = max(apart), min(a)
+        columns, wrong, beyond, first = None, [], 0, None
+        total = sum(apart)
+        if total - total != 0.0 or not low > floor or largest >= visible_gap:  # not just plain numbers
             a, b, columns, wrong = _visible(a, b, rules, found)
             if wrong:
                 found.unequal += len(wrong)
                 found.worst = math.inf
-            if not a:
-                if wrong:
-                    over(i, wrong)
-                return
-        apart = list(map(abs, map(sub, b, a)))
-        largest = max(apart)
-        if not largest:
-            if wrong:
-                over(i, wrong)
-            return
-        found.unequal += len(apart) - apart.count(0.0)
-        if largest > found.absolute:
-            found.absolute, found.absolute_at = largest, _place(i, apart.index(largest), columns)
-        sizes = list(map(abs, a))
-        try:
-            ratios = list(map(truediv, apart, sizes))
-        except ZeroDivisionError:
-            ratios = [d / s if s else math.inf if d else 0.0 for d, s in zip(apart, sizes)]
-        ratio = max(ratios)
-        if ratio > found.relative:
-            found.relative, found.relative_at = ratio, _place(i, ratios.index(ratio), columns)
-        spacings = list(map(truediv, apart, [max(u, smallest) for u in map(ulp, a)]))
-        steps = max(spacings)
-        if steps > found.ulps:
-            found.ulps, found.ulps_at = steps, _place(i, spacings.index(steps), columns)
-        if by_row:
-            allowed = atol + rtol * max(sizes)
-            found.worst = max(found.worst, largest / allowed if allowed else math.inf)
-            if largest > allowed:
-                wrong += [j if columns is None else columns[j] for j, d in enumerate(apart) if d > allowed]
-        else:
-            for j, (d, s) in enumerate(zip(apart, sizes)):
-                allowed = atol + rtol * s
-                if d > allowed:
-                    wrong.append(j if columns is None else columns[j])
-                if d:
-                    found.worst = max(found.worst, d / allowed if allowed else math.inf)
-        if wrong:
-            over(i, sorted(wrong))
+            if a:
+                apart = list(map(abs, map(sub, b, a)))
+                largest, low = max(apart), min(a)
+            else:
+                apart, largest = [], 0.0
+        if largest:
+            found.unequal += len(apart) - apart.count(0.0)
+            if largest > found.absolute:
+                j = apart.index(largest)
+                found.absolute, found.absolute_at = largest, (i, j if columns is None else columns[j])
+            if by_row:
+                allowed = atol + rtol * max(max(a), -low)
+                if largest > allowed:
+                    beyond = sum(map(allowed.__lt__, apart))
+                    first = next(j for j, d in enumerate(apart) if d > allowed)
+                if largest > found.worst * allowed:
+                    found.worst = largest / allowed if allowed else math.inf
+            else:
+                for j, (d, x) in enumerate(zip(apart, a)):
+                    allowed = atol + rtol * abs(x)
+                    if d > allowed:
+                        beyond += 1
+                        first = j if first is None else first
+                    if d > found.worst * allowed:
+                        found.worst = d / allowed if allowed else math.inf
+        if beyond or wrong:
+            found.over += len(wrong) + beyond
+            if found.first_over is None:
+                if first is not None:
+                    wrong.append(first if columns is None else columns[first])
+                found.first_over = (i, min(wrong))
 
     return add
-
-
-def _place(i: int, j: int, columns: list[int] | None) -> tuple[int, int]:
-    return i, j if columns is None else columns[j]
 
 
 def _visible(
@@ -184,9 +200,16 @@ def _visible(
 ) -> tuple[list[Any], list[Any], list[int], list[int]]:
     """The cells that are numbers on both sides, their columns, and the columns that do not agree
     because one is masked, NaN or infinite and the other is not."""
-    keep: list[bool] = []
-    wrong: list[int] = []
     below = rules.masked_below
+    if below is None:  # mostly the same cells are hidden, and the others are plain numbers
+        keep = list(map(FLOOR.__lt__, a))
+        if keep == list(map(FLOOR.__lt__, b)):
+            p, q = list(compress(a, keep)), list(compress(b, keep))
+            hidden = {x for row in (a, b) for x in row if not x > FLOOR}
+            if math.isfinite(sum(p)) and math.isfinite(sum(q)) and all(map(is_masked, hidden)):
+                return p, q, list(compress(range(len(a)), keep)), []
+    keep = []
+    wrong: list[int] = []
     for j, (x, y) in enumerate(zip(a, b)):
         plain = False
         if x != x or y != y:

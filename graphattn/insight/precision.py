@@ -20,6 +20,7 @@ from sys import byteorder
 
 from ..errors import GraphError, suggest
 from ..graph import Graph, Node, Ref
+from ..interpreter import padded
 from ..rounded import FORMATS, Format
 from .recording import Recorded, Recording
 
@@ -133,7 +134,7 @@ def _own(graph: Graph, node: Node) -> float:
     longest = _longest(graph, node)
     if node.op.kernel is None:  # a composite: several steps, one after the other
         return 6 * (2.0 + 2.0 * math.sqrt(longest))
-    specs = graph.operand_specs(node.operands)
+    specs = padded(node.op, graph.operand_specs(node.operands))
     size = sum(spec.size for spec in node.outputs)
     flops = node.op.cost(*specs, **node.attributes) if node.op.cost is not None else size
     return 2.0 + (2.0 * math.sqrt(longest) if flops > size else 0.0)

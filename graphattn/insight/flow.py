@@ -1,0 +1,71 @@
+"""The order in which recorded tensors came about: what each was computed from, as far as it was recorded.
+
+Between two recorded tensors there may be steps that nobody recorded (they were fused, or not asked
+for); what stands nearest before or after them counts as the neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..graph import Graph, Ref
+
+
+class Flow:
+    """The recorded tensors of a graph, by name, with their recorded neighbours."""
+
+    def __init__(self, graph: Graph, recorded: Iterable[str]) -> None:
+        self.graph = graph
+        self.refs: dict[str, Ref] = {name: graph.resolve(name) for name in recorded}
+        self.names: dict[Ref, str] = {ref: name for name, ref in self.refs.items()}
+        self.above: dict[Ref, frozenset[Ref]] = {}
+        """For each output, the nearest recorded ones that it was computed from."""
+        self.order: list[str] = []
+        for node in graph.nodes.values():
+            before: set[Ref] = set()
+            for ref in node.operands:
+                if ref is not None:
+                    before |= {ref} if ref in self.names else self.above[ref]
+            frozen = frozenset(before)
+            for port in range(len(node.ports)):
+                ref = Ref(node.name, port)
+                self.above[ref] = frozen
+                if ref in self.names:
+                    self.order.append(self.names[ref])
+        self.below: dict[Ref, set[Ref]] = {}
+        for ref in self.names:
+            for source in self.above[ref]:
+                self.below.setdefault(source, set()).add(ref)
+
+    def inputs(self, name: str) -> list[str]:
+        """The nearest recorded tensors that this one was computed from, in order."""
+        above = self.above[self.refs[name]]
+        return [other for other in self.order if self.refs[other] in above]
+
+    def results(self, name: str) -> list[str]:
+        """The nearest recorded tensors that were computed from this one."""
+        below = self.below.get(self.refs[name], ())
+        return [other for other in self.order if self.refs[other] in below]
+
+    def between(self, name: str) -> list[str]:
+        """The steps between a tensor and its recorded inputs, which were not recorded, in order."""
+        todo = [ref for ref in self.graph.node(self.refs[name].node).operands if ref is not None]
+        seen: set[Ref] = set()
+        while todo:
+            ref = todo.pop()
+            if ref in seen or ref in self.names:
+                continue
+            seen.add(ref)
+            todo += [other for other in self.graph.nodes[ref.node].operands if other is not None]
+        nodes = {ref.node for ref in seen if self.graph.nodes[ref.node].operands}
+        return [node for node in self.graph.nodes if node in nodes]
+
+    def harmless(self, differs: Mapping[str, bool]) -> set[str]:
+        """The tensors that differ though every recorded tensor after them agrees, or is harmless itself."""
+        found: set[str] = set()
+        for name in reversed(self.order):
+            after = self.results(name)
+            if differs.get(name) and after:
+                if all(not differs[other] or other in found for other in after):
+                    found.add(name)
+        return found
