@@ -1,4 +1,4 @@
-"""y = max(x, 0), every cell; NaN stays NaN."""
+"""y = max(x, 0), every cell; NaN stays NaN. At 0 the slope is 0, as in PyTorch."""
 
 import math
 from functools import partial
@@ -11,7 +11,7 @@ from ..op import register
 
 
 def relu(x, zero, less):
-    return zero if less(x, zero) else x
+    return x if less(zero, x) or x != x else zero
 
 
 def explain(index, x: Spec):
