@@ -16,39 +16,48 @@ from pathlib import Path
 from typing import Any
 
 import cases
-import gradient_cases
 import runners
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: passed, failed or not run, why, and whether it passed at the finer rtol."""
+    """What came of a case: passed, failed or not run, and why.
+
+    Cases with a finer rtol (mp/) are also computed with care (`conventions/careful.py`). `care`: whether
+    they pass so; `fine` and `fine_with_care`: whether they pass at the finer rtol.
+    """
 
     suite: str
     name: str
     level: str
     outcome: str
     reason: str = ""
-    fine: bool | None = None
+    fine: bool = False
+    care: bool = False
+    fine_with_care: bool = False
 
 
 def verdict(path: Path) -> Verdict:
     """Run one case and judge every output (in trace/, every intermediate)."""
     case = cases.load(path)
-    level = case.get("level", "")
-    told = (path.parent.name, path.stem, level)
+    told = (path.parent.name, path.stem, case.get("level", ""))
     try:
-        trace, names = runners.computed(case)
+        wrong, fine = _judged(case)
     except runners.NotRun as reason:
         return Verdict(*told, "not run", str(reason))
     except Exception as error:  # whatever goes wrong in a case is told, and the next one is run
         return Verdict(*told, "failed", f"{type(error).__name__}: {error}")
+    care, fine_with_care = _judged(case, care=True) if case.get("suite") in runners.WITH_CARE else ("-", False)
+    return Verdict(*told, "failed" if wrong else "passed", wrong or "", fine, care is None, fine_with_care)
+
+
+def _judged(case: dict[str, Any], care: bool = False) -> tuple[str | None, bool]:
+    """The first difference, and whether there is none at the finer rtol either."""
+    trace, names = runners.computed(case, care)
     judged = [*case.get("trace", ()), *case["outputs"]]
-    wrong = first_wrong(case, judged, trace, names)
-    fine = None
-    if case.get("rtol_stretch"):
-        fine = first_wrong(case, judged, trace, names, case["rtol_stretch"]) is None
-    return Verdict(*told, "failed" if wrong else "passed", wrong or "", fine)
+    finer = case.get("rtol_stretch")
+    fine = finer is not None and first_wrong(case, judged, trace, names, finer) is None
+    return first_wrong(case, judged, trace, names), fine
 
 
 def first_wrong(
@@ -67,24 +76,29 @@ def report(root: Path) -> tuple[str, bool]:
         found = [verdict(path) for path in sorted(folder.glob("*.json"))] if folder.is_dir() else []
         for level in sorted({v.level for v in found}):
             own = [v for v in found if v.level == level]
-            counts = Counter(v.outcome for v in own)
-            line = f"{f'{suite} {level}'.strip():<12} {len(own):4} cases"
-            line += "".join(f"   {counts[outcome]:4} {outcome}" for outcome in ("passed", "failed", "not run"))
-            if any(v.fine is not None for v in own):
-                line += f"   {sum(bool(v.fine) for v in own):4} at rtol_stretch"
-            lines.append(line)
-            good = good and (level == "stretch" or not counts["failed"])
-            lines += [f"    {v.outcome}: {v.name}: {v.reason}" for v in own if v.outcome != "passed"]
-            lines += [
-                f"    not at rtol_stretch: {v.name}" for v in own if v.fine is False and v.outcome == "passed"
-            ]
+            lines += _counted(f"{suite} {level}".strip(), own, suite in runners.WITH_CARE)
+            good = good and (level == "stretch" or all(v.outcome != "failed" for v in own))
         if not found:
             lines.append(f"{suite:<12}    0 cases")
-    paths = gradient_cases.paths(root)
-    told = [f"    failed: {path.stem}: {one}" for path in paths for one in gradient_cases.problems(path)]
-    failed = len({line.split(":")[1] for line in told})
-    lines.append(f"{'gradients':<12} {len(paths):4} cases   {len(paths) - failed:4} passed   {failed:4} failed")
-    return "\n".join([*lines, *told]), good and not told
+    return "\n".join(lines), good
+
+
+def _counted(what: str, found: list[Verdict], with_care: bool) -> list[str]:
+    """The counts, and what did not pass."""
+    counts = Counter(v.outcome for v in found)
+    line = f"{what:<12} {len(found):4} cases"
+    line += "".join(f"   {counts[outcome]:4} {outcome}" for outcome in ("passed", "failed", "not run"))
+    lines = [line]
+    if with_care:
+        lines[0] += f"   {sum(v.fine for v in found):4} at rtol_stretch"
+        line = f"{'  with care':<12} {'':10}   {sum(v.care for v in found):4} passed"
+        lines.append(f"{line}{'':28}   {sum(v.fine_with_care for v in found):4} at rtol_stretch")
+    for v in found:
+        if v.outcome != "passed":
+            lines.append(f"    {v.outcome}: {v.name}: {v.reason}" + "   (passes with care)" * v.care)
+        elif with_care and not v.fine:
+            lines.append(f"    not at rtol_stretch: {v.name}" + "   (but with care)" * v.fine_with_care)
+    return lines
 
 
 def main(arguments: list[str]) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from cases import Array
 
 from graphattn import Graph, GraphError
-from graphattn.conventions import onnx
+from graphattn.conventions import careful, onnx
 from graphattn.conventions import torch as like_torch
 from graphattn.specimen import Specimen
 from graphattn.trace import Trace
@@ -22,10 +22,10 @@ class NotRun(Exception):
     """The case asks for what we do not have."""
 
 
-def specimen(case: dict[str, Any]) -> tuple[Specimen, dict[str, str]]:
+def specimen(case: dict[str, Any], care: bool = False) -> tuple[Specimen, dict[str, str]]:
     """The graph of a case with its feeds, and the name there of each of its outputs."""
     try:
-        build = SUITES[case["suite"]]
+        build = (WITH_CARE if care else SUITES)[case["suite"]]
     except KeyError:
         raise NotRun(f"suite {case['suite']!r} is not known") from None
     try:
@@ -34,9 +34,9 @@ def specimen(case: dict[str, Any]) -> tuple[Specimen, dict[str, str]]:
         raise NotRun(f"refused: {error}") from error
 
 
-def computed(case: dict[str, Any], **options: Any) -> tuple[Trace, dict[str, str]]:
+def computed(case: dict[str, Any], care: bool = False, **options: Any) -> tuple[Trace, dict[str, str]]:
     """A trace of a case, and the name there of each of its outputs."""
-    made, names = specimen(case)
+    made, names = specimen(case, care)
     return made.run(**options), names
 
 
@@ -156,6 +156,15 @@ MP = {
 }
 
 
+CAREFUL = {
+    "attention": lambda a, t: careful.attention(
+        t["q"], t["k"], t["v"], t.get("attn_mask"), is_causal=a["is_causal"], scale=a["scale"]
+    ),
+    "softmax": MP["softmax"],
+    "layer_norm": lambda a, t: careful.layer_norm(t["x"], t.get("weight"), t.get("bias"), a["eps"]),
+}
+
+
 # ---------------------------------------------------------------- trace
 
 
@@ -200,5 +209,8 @@ def our_name(theirs: str) -> str:
         return PER_HEAD.get(base, "head{}." + base).format(head)
     return OURS.get(theirs, theirs)
 
+
+WITH_CARE = {"mp": function(CAREFUL)}
+"""Suites of which we have a second, more careful way to compute."""
 
 SUITES = {"torch": function(TORCH), "onnx": of_onnx, "trace": of_trace, "mp": function(MP)}

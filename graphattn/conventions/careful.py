@@ -1,0 +1,106 @@
+"""Layer norm and attention as graphs that lose as little as doubles allow.
+
+The textbook's steps, as everybody computes them, lose digits where a row's spread is small beside its
+mean, where squares leave the range of doubles, where a mask adds a large number to a whole row, or
+where values cancel. Here the same mathematics takes a few more steps, which are all in the trace:
+
+    layer_norm   each row times a power of 2 that keeps its squares in range; and the mean of the
+                 deviations, which is nothing but the mean's own rounding, is taken away from them
+    attention    every sum of products is rounded once (math.fsum of the products); what the mask adds to
+                 all of a row is left out
+
+For porters: what a result should be where theirs and `run(numbers="mpmath")` differ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..errors import GraphError
+from ..graph import Graph, Tensor
+from ..nested import rows
+from ..op import find
+from ..specimen import Specimen
+from .call import MASK, Call, flag, rank
+
+
+def layer_norm(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05) -> Specimen:
+    """(x − mean) / √(variance + eps) along the last axis. Output: y.
+
+    The powers of 2 are constants of the graph, chosen for this input.
+    """
+    call = Call("layer_norm")
+    g = call.graph
+    x = call.input("input", input)
+    if not x.shape:
+        raise GraphError("input has rank 0; expected rank 1 or more")
+    powers = [_power(row, float(eps)) for _, row in rows(call.feeds["input"], len(x.shape))]
+    scaled = g.multiply(x, _column(g, "scale", x, [2.0**k for k in powers]), name="scaled")
+    deviation = g.subtract(scaled, g.mean(scaled, name="mean"), name="deviation")
+    centered = g.subtract(deviation, g.mean(deviation, name="rounding_of_mean"), name="centered")
+    variance = g.mean(g.multiply(centered, centered, name="squared"), name="variance")
+    eps_scaled = _column(g, "eps_scaled", x, [math.ldexp(float(eps), 2 * k) for k in powers])
+    root = g.sqrt(g.add(variance, eps_scaled, name="stabilized"), name="root")
+    y = g.divide(centered, root, name="normalized")
+    for name, row, combine in (("weight", weight, g.multiply), ("bias", bias, g.add)):
+        if row is not None:
+            y = combine(y, call.parameter(name, row, x.shape[-1]), name=f"with_{name}")
+    return call.specimen(y=y)
+
+
+def _power(row: list[float], eps: float) -> int:
+    """k such that the row's spread, or √eps if that is larger, is near 1 when multiplied by 2ᵏ."""
+    if not row or not all(map(math.isfinite, row)):
+        return 0
+    spread = max(max(row) / 2 - min(row) / 2, math.sqrt(eps) / 2)
+    room = 1000 - math.frexp(max(map(abs, row)))[1]
+    k = -math.frexp(spread)[1] if spread else 0
+    return max(-1000, min(k, room, 1000))
+
+
+def _column(g: Graph, name: str, x: Tensor, cells: list[float]) -> Tensor:
+    """One number for each row of x."""
+    shape = (*x.shape[:-1], 1)
+    return g.reshape(g.constant(cells, name=f"{name}_of_rows"), shape, name=name)
+
+
+def attention(
+    q: Any, k: Any, v: Any, attn_mask: Any = None, is_causal: bool = False, scale: float | None = None
+) -> Specimen:
+    """softmax(q kᵀ · scale, masked) v for matrices; arguments as scaled_dot_product_attention. Outputs:
+    out, weights."""
+    call = Call("attention")
+    g = call.graph
+    x_q, x_k, x_v = (call.input(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
+    for name, x in (("q", x_q), ("k", x_k), ("v", x_v)):
+        rank(name, x, 2)
+    find("attention").shape(x_q.spec, x_k.spec, x_v.spec)
+    (n_q, d), n_k, d_v = x_q.shape, x_k.shape[0], x_v.shape[1]
+    products = g.multiply(
+        g.reshape(x_q, (n_q, 1, d), name="q_rows"), g.reshape(x_k, (1, n_k, d), name="k_rows"), name="products"
+    )
+    scores = g.reshape(g.total(products, name="sums"), (n_q, n_k), name="scores")
+    scaled = g.scale(scores, **({"sqrt": d} if scale is None else {"multiply": scale}), name="scaled")
+    if attn_mask is not None:
+        mask = call.input("attn_mask", attn_mask, kinds=MASK)
+        scaled = g.mask(
+            scaled, mask if mask.kind == "bool" else _without_common(g, mask), name="masked_by_input"
+        )
+    if flag("is_causal", is_causal):
+        scaled = g.mask(scaled, g.causal_mask(n_q, n_k, name="visible"), name="masked")
+    weights = g.softmax(scaled, name="weights")
+    shares = g.multiply(
+        g.reshape(weights, (n_q, n_k, 1), name="weights_of_keys"),
+        g.reshape(x_v, (1, n_k, d_v), name="v_rows"),
+        absorb_zeros=True, name="shares",
+    )  # fmt: skip
+    out = g.reshape(g.total(shares, axis=-2, name="totals"), (n_q, d_v), name="out")
+    return call.specimen(out=out, weights=weights)
+
+
+def _without_common(g: Graph, mask: Tensor) -> Tensor:
+    """A float mask less the largest that it has in each row, which softmax does not see."""
+    peak = g.maximum(mask, name="mask_peak")
+    common = g.where(g.visible(peak, name="mask_some"), peak, g.constant(0.0, name="zero"), name="mask_common")
+    return g.subtract(mask, common, name="mask_shifted")
