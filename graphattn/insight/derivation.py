@@ -99,11 +99,17 @@ class Frame:
     steps: dict[int, PlanStep] = field(default_factory=dict)
     aliases: dict[int, int] = field(default_factory=dict)
     """From a place inside to the place of the composite's output outside."""
+    names: dict[int, str] = field(default_factory=dict)
+    """What a composite that was expanded called its output, where a tensor is one."""
 
     def __post_init__(self) -> None:
         for step in self.trace._plan.steps:
             for place in step.places:
                 self.steps[place] = step
+        for name, ref in self.trace.graph.aliases.items():
+            place = self.trace._plan.places.get(ref)
+            if place is not None and (place not in self.names or len(name) < len(self.names[place])):
+                self.names[place] = name
 
     def shown(self, name: str) -> str:
         """The name of something inside, as it is called outside."""
@@ -116,7 +122,7 @@ class Frame:
         if place in self.aliases and self.outside is not None:
             return self.outside.tensor_name(self.aliases[place])
         node = self.steps[place].node
-        return self.shown(node.tensor_name(place - self.steps[place].start))
+        return self.shown(self.names.get(place) or node.tensor_name(place - self.steps[place].start))
 
     def spec(self, place: int) -> Spec:
         """Shape, axes and kind of the tensor at a place."""
@@ -143,6 +149,8 @@ class Derivation:
         self._frames: dict[tuple[int, int], Frame | str] = {}
         self._entries: dict[Key, Entry] = {}
         self._homes: dict[tuple[int, int], tuple[int, int]] = {}
+        self.causes: dict[Key, Key] = {}
+        """For cells that are not finite, the cell in which that came up (see `remarks`)."""
         self._operands: dict[tuple[int, int], list[tuple[int, int, tuple[int, ...]]]] = {}
 
     # ------------------------------------------------------------ finding cells
@@ -213,7 +221,7 @@ class Derivation:
                 found.operands[place] = outer
         found.results = composite.results
         for port, place in enumerate(composite.results):
-            if place not in found.operands:
+            if place not in found.operands and step.start + port not in trace._patched:
                 found.aliases.setdefault(place, step.start + port)
         self.frames.append(found)
         return found

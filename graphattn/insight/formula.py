@@ -19,6 +19,13 @@ from graphattn.numbers import Numbers
 
 BREAK, INNER = "\x00", "\x01"
 """A space where a line is broken first, and one where only if it must."""
+
+
+def joined(text: str) -> str:
+    """The text on one line."""
+    return text.replace(BREAK, " ").replace(INNER, " ")
+
+
 ANY, SUM, PRODUCT, POWER, ATOM = range(5)
 """How tightly a text holds together: what binds less goes in parentheses."""
 
@@ -61,10 +68,11 @@ def number_text(value: Any, numbers: Numbers, digits: int = 6) -> str:
 
 
 class Names:
-    """What tensors are called beside a first one: those of its scopes go without the scope's name."""
+    """What tensors are called beside a first one: those inside it, or in a scope that it is in, go
+    without the name of that."""
 
     def __init__(self, derivation: Derivation, top: str) -> None:
-        parts = top.split(".")[:-1]
+        parts = top.split(".")
         self.top = top
         self.derivation = derivation
         self.scopes = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
@@ -416,10 +424,13 @@ def _multiply(formula: Formula, tree: Apply, write: Write) -> Piece:
     a, b = tree.args
     if a is b or a == b:
         return f"{_in(ATOM, write(a))}²", POWER
+    if isinstance(a, Apply) and a.function == tree.function and a.args == (b, b):
+        return f"{_in(ATOM, write(b))}³", POWER
     (x, _), (y, _) = pieces = write(a), write(b)
     if _is_number(x) and _is_number(y) and pieces[0][1] >= POWER and pieces[1][1] >= POWER:
         return f"({x})({y})", PRODUCT
-    return f"{_in(PRODUCT, pieces[0])}{INNER}· {_in(ATOM if y[:1] in '-−' else PRODUCT, pieces[1])}", PRODUCT
+    tight = y[:1] in "-−" or (isinstance(b, Apply) and b.function == "divide" and not b.name)
+    return f"{_in(PRODUCT, pieces[0])}{INNER}· {_in(ATOM if tight else PRODUCT, pieces[1])}", PRODUCT
 
 
 def _divide(formula: Formula, tree: Apply, write: Write) -> Piece:
@@ -469,6 +480,7 @@ _BOTH: dict[str, Callable[[Formula, Apply, Write], Piece]] = {
     "multiply": _multiply,
     "absorb": _multiply,
     "divide": _divide,
+    "absorb_divide": _divide,
     "negate": _negate,
     "sqrt": _sqrt,
     "total": _long_run,

@@ -58,7 +58,7 @@ def _brief(place: int) -> str:
 
 
 def _read_text(text: str, size: int, names: Sequence[str] | None, where: str) -> int:
-    exact = unquote(text) if text.startswith('"') and len(text) > 1 else text
+    exact = unquote(text) if len(text) > 1 and text[0] == text[-1] == '"' else text
     digits = exact is text and text.isascii() and text.removeprefix("-").isdigit()
     found = [place for place, name in enumerate(names or ()) if name == exact]
     if digits:

@@ -10,32 +10,38 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from graphattn.dumps.table import left, width
-from graphattn.insight.formula import BREAK, INNER
+from graphattn.insight.formula import BREAK, INNER, joined
 from graphattn.insight.tree import Line
 
 HEAD_LIMIT = 32
 NOTE_GAP = 8
+LEVEL_LIMIT = 12
+"""Lines of deeper levels stand no further to the right."""
 
 
 def laid_out(lines: Sequence[Line], limit: int) -> str:
     """The lines as text, each at most `limit` places wide where words allow it."""
-    heads = [2 * line.level + width(line.head) for line in lines if line.segments]
+    heads = [_indent(line) + width(line.head) for line in lines if line.segments]
     short = [places for places in heads if places <= min(HEAD_LIMIT, limit // 2 - 4)]
     column = max(short, default=min(max(heads, default=0), 8))
     return "\n".join(text.rstrip() for line in lines for text in _line(line, column, limit))
 
 
+def _indent(line: Line) -> int:
+    return 2 * min(line.level, LEVEL_LIMIT)
+
+
 def _line(line: Line, column: int, limit: int) -> Iterator[str]:
-    head = "  " * line.level + line.head
+    head = " " * _indent(line) + line.head
     if not line.segments:
-        yield from _wrapped(f"{head}: {line.note}" if line.note else head, "  " * line.level + "  ", limit)
+        yield from _wrapped(f"{head}: {line.note}" if line.note else head, " " * _indent(line) + "  ", limit)
         return
     rows = _rows(line.segments, limit - column - 1)
     if max(map(width, rows)) > limit - column - 1:  # too long a name: it gets all the room that there is
-        column = 2 * line.level + 2
+        column = _indent(line) + 2
         rows = _rows(line.segments, limit - column - 1)
     if width(head) > column:
-        yield from _wrapped(head, "  " * line.level + "  ", limit)
+        yield from _wrapped(head, " " * _indent(line) + "  ", limit)
         head = ""
     note = line.note
     texts = [f"{left(head if not i else '', column)} {row}" for i, row in enumerate(rows)]
@@ -47,14 +53,14 @@ def _line(line: Line, column: int, limit: int) -> Iterator[str]:
             room = limit - width(texts[place]) - width(note)
             texts[place] += " " * min(NOTE_GAP, room) + note
     yield from texts
-    indent = "  " * (line.level + 1)
+    indent = " " * (_indent(line) + 2)
     for remark in line.remarks:
         yield from _wrapped(f"{indent}— {remark}", f"{indent}  ", limit)
 
 
 def _rows(segments: Sequence[str], room: int) -> list[str]:
     """The segments behind equals signs, on as few rows as is easily read."""
-    whole = list(map(_joined, segments))
+    whole = list(map(joined, segments))
     if width(" = ".join(whole)) + 2 <= room:
         return ["= " + " = ".join(whole)]
     tail: list[str] = []  # the result stands with as much of what leads to it as fits
@@ -83,13 +89,9 @@ def _broken(segment: str, room: int) -> list[str]:
 def _pieces(segment: str, room: int) -> Iterator[str]:
     for piece in segment.split(BREAK):
         if width(piece) <= room:
-            yield _joined(piece)
+            yield joined(piece)
         else:
             yield from piece.split(INNER)
-
-
-def _joined(text: str) -> str:
-    return text.replace(BREAK, " ").replace(INNER, " ")
 
 
 def _wrapped(text: str, indent: str, limit: int) -> list[str]:
@@ -97,7 +99,7 @@ def _wrapped(text: str, indent: str, limit: int) -> list[str]:
     own = text[: len(text) - len(text.lstrip())]
     rows: list[str] = []
     row = own
-    for word in _joined(text).split():
+    for word in joined(text).split():
         if row.strip() and width(row) + 1 + width(word) > limit:
             rows.append(row)
             row = indent
@@ -126,7 +128,7 @@ def markdown(lines: Sequence[Line]) -> str:
 
 def _code(text: str) -> str:
     """Inline code, whatever backticks are in it."""
-    text = _joined(text)
+    text = joined(text)
     if "`" not in text:
         return f"`{text}`"
     longest = 0
@@ -140,4 +142,4 @@ def _code(text: str) -> str:
 
 def _words(text: str) -> str:
     """Text in which no sign is taken for markup."""
-    return "".join(f"\\{c}" if c in "\\`*_[]<>&|#" else c for c in _joined(text))
+    return "".join(f"\\{c}" if c in "\\`*_[]<>&|#" else c for c in joined(text))

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphattn.cells import Apply, Cell, Expression, Literal
-from graphattn.insight.derivation import Branch, Derivation, Entry, Key, applies, cells_of
-from graphattn.insight.formula import BREAK, INNER, Formula, Names
+from graphattn.insight.derivation import Branch, Derivation, Entry, Key, applies
+from graphattn.insight.formula import Formula, Names, joined
 from graphattn.numbers import Numbers
 
 HOPS = 10_000
@@ -36,7 +36,7 @@ def remarks(derivation: Derivation, names: Names, entry: Entry, digits: int = 6)
         found += [largest] if largest else []
         found += _absorbed(derivation, entry, formula)
         found += _differs(derivation, entry, formula)
-    return found
+    return list(map(joined, found))
 
 
 # ---------------------------------------------------------------- masks and branches
@@ -55,15 +55,25 @@ def _hidden(derivation: Derivation, names: Names, entry: Entry, digits: int) -> 
         tree = now.expression
         if isinstance(tree, Literal):
             for branch in now.branches:
-                cell = next(cells_of(branch.condition), None)
+                cell = _mask_cell(branch)
                 if cell is not None:
                     return f"hidden by {_mask(derivation, names, now.sources[cell], digits)}"
             if not now.branches:
                 return f"hidden by {_mask(derivation, names, key, digits)}"
-        todo += [k for k in reversed(list(now.sources.values())) if derivation.hidden(k)]
+        sources = [k for k in reversed(list(now.sources.values())) if derivation.hidden(k)]
         main = [now.sources[c] for c in Formula(derivation, names, now).main() if c in now.sources]
+        todo += sources
         todo += [k for k in reversed(main) if derivation.hidden(k)]
+        todo += [k for k in sources if k.index == key.index]
     return "hidden by a mask"
+
+
+def _mask_cell(branch: Branch) -> Cell | None:
+    """The cell of a mask that a condition looks at: the cell itself, or whether it is −∞."""
+    condition = branch.condition
+    if isinstance(condition, Apply) and condition.function == "visible":
+        (condition,) = condition.args
+    return condition if isinstance(condition, Cell) and not branch.true else None
 
 
 def _mask(derivation: Derivation, names: Names, key: Key, digits: int) -> str:
@@ -76,7 +86,8 @@ def _mask(derivation: Derivation, names: Names, key: Key, digits: int) -> str:
         return f"{told} ({origin.node.op.title})"
     if origin.kind == "computed" and origin.expression is not None:
         why = formula.symbols()
-        if why.lower() != value and not isinstance(origin.expression, Cell):
+        told_by_rule = isinstance(origin.expression, Literal) and not isinstance(origin.expression.value, bool)
+        if why.lower() != value and not isinstance(origin.expression, Cell) and not told_by_rule:
             return f"{told}: {why}" + ("" if value != "false" else f" does not hold{_rule(origin)}")
     return f"{told}{_rule(origin)}"
 
@@ -129,36 +140,45 @@ def _nonfinite(derivation: Derivation, names: Names, entry: Entry, digits: int) 
     """Where an infinity or NaN comes from."""
     if finite(entry.value, derivation.numbers):
         return
-    now = entry
-    for _ in range(HOPS):
-        formula = Formula(derivation, names, now, digits)
-        here = "" if now is entry else f" in {names.cell(now.key)}"
-        if now.kind in ("fed", "patched", "unknown") or now.expression is None:
-            if now is not entry:
-                told = {"fed": "which was fed so", "patched": "which was patched so"}
-                shown = formula.number(now.value)
-                yield f"comes from {names.cell(now.key)} = {shown}, {told.get(now.kind, 'of unknown origin')}"
-            return
-        broken = _breaks(derivation, now, formula)
-        if broken:
-            yield f"{broken}{here}"
-            return
-        sources = [k for k in now.sources.values() if not finite(derivation.value(k), derivation.numbers)]
-        if not sources:
-            if now is not entry:
-                yield f"comes from {names.cell(now.key)}"
-            return
-        now = derivation.entry(sources[0])
-        if now.hidden and not entry.hidden:
-            yield f"comes from {names.cell(now.key)}, which is hidden"
-            return
+    origin = derivation.entry(_origin(derivation, entry.key))
+    formula = Formula(derivation, names, origin, digits)
+    if origin.kind in ("fed", "patched", "unknown") or origin.expression is None:
+        if origin is not entry:
+            told = {"fed": "which was fed so", "patched": "which was patched so"}
+            shown = f"{names.cell(origin.key)} = {formula.number(origin.value)}"
+            yield f"comes from {shown}, {told.get(origin.kind, 'of unknown origin')}"
+        return
+    broken = _breaks(derivation, origin, formula)
+    if broken:
+        yield broken + ("" if origin is entry else f" in {names.cell(origin.key)}")
+    elif origin is not entry:
+        yield f"comes from {names.cell(origin.key)}" + (", which is hidden" if origin.hidden else "")
 
 
-def _breaks(derivation: Derivation, entry: Entry, formula: Formula) -> str:
-    """The innermost operation that made a number which is not finite, and how; '' where none did."""
+def _origin(derivation: Derivation, key: Key) -> Key:
+    """The cell in which a number that is not finite first came up; kept for all cells on the way."""
+    path: list[Key] = []
+    while key not in derivation.causes:
+        path.append(key)
+        entry = derivation.entry(key)
+        sources = [k for k in entry.sources.values() if not finite(derivation.value(k), derivation.numbers)]
+        ends = entry.kind != "computed" or entry.hidden or not sources
+        if ends or _breaks(derivation, entry, None):
+            derivation.causes[key] = key
+        else:
+            key = sources[0]
+    cause = derivation.causes[key]
+    derivation.causes.update(dict.fromkeys(path, cause))
+    return cause
+
+
+def _breaks(derivation: Derivation, entry: Entry, formula: Formula | None) -> str:
+    """The innermost operation that made a number which is not finite, and how; '' where none did.
+    Without a formula to write it in, only whether there is one."""
     numbers = derivation.numbers
     seen: set[int] = set()
     order: list[Apply] = []
+    done: dict[int, Any] = {}
 
     def visit(tree: Expression) -> None:
         if isinstance(tree, Apply) and id(tree) not in seen:
@@ -170,15 +190,17 @@ def _breaks(derivation: Derivation, entry: Entry, formula: Formula) -> str:
     assert entry.expression is not None
     visit(entry.expression)
     for tree in order:
-        value = formula.value(tree)
+        value = derivation.evaluate(entry, tree, done)
         if finite(value, numbers):
             continue
-        args = [formula.value(arg) for arg in tree.args]
+        args = [derivation.evaluate(entry, arg, done) for arg in tree.args]
         is_nan = value != value
         if all(finite(arg, numbers) for arg in args) or (is_nan and not any(a != a for a in args)):
-            text = formula._numeral(tree, True)[0].replace(BREAK, " ").replace(INNER, " ")
+            if formula is None:
+                return "here"
+            text = joined(formula._numeral(tree, True)[0])
             if len(text) > 60:
-                text = formula.symbols(tree).replace(BREAK, " ").replace(INNER, " ")
+                text = joined(formula.symbols(tree))
             reason = _REASONS.get(tree.function, "")
             return f"{text} = {formula.number(value)}" + (f": {reason}" if reason and not is_nan else "")
     return ""
@@ -197,9 +219,14 @@ def _absorbed(derivation: Derivation, entry: Entry, formula: Formula) -> Iterato
     count = 0
     shown = ""
     for tree in applies(entry.expression):
-        if tree.function != "absorb":
+        if tree.function not in ("absorb", "absorb_divide"):
             continue
         a, b = (formula.value(arg) for arg in tree.args)
+        if tree.function == "absorb_divide":
+            if a == 0 and (b == 0 or not finite(b, derivation.numbers)):
+                count += 1
+                shown = shown or f"{formula.number(a)} / {formula.number(b)}"
+            continue
         if (a == 0 and not finite(b, derivation.numbers)) or (b == 0 and not finite(a, derivation.numbers)):
             count += 1
             shown = shown or f"{formula.number(a)} · {formula.number(b)}"

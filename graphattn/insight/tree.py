@@ -8,8 +8,9 @@ in a named part (the other scores of a softmax's row) are shown there as numbers
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphattn.cells import Cell, Expression, Literal
 from graphattn.insight.derivation import Derivation, Entry, Key, applies, cells_of
@@ -19,7 +20,7 @@ from graphattn.insight.remarks import as_usual, remarks
 
 FOLLOWED = 8
 """Of how many source cells of one cell the explanation goes on."""
-LINES = 400
+LINES = 100
 """The most cells that are written out in one explanation."""
 
 
@@ -38,40 +39,72 @@ class Line:
 def lines(
     derivation: Derivation, key: Key, depth: float, digits: int = 6, parts: bool = True, name: str = ""
 ) -> Iterator[Line]:
-    """The lines that explain a cell, so many levels deep; `name` is what its tensor is called."""
-    top = derivation.entry(key)
-    names = Names(derivation, name or top.name)
+    """The lines that explain a cell, so many levels deep; `name` is what its tensor is called.
+
+    Where there are more cells than `LINES`, the nearest are written out. Each cell is written out
+    once, where it is nearest to the first; elsewhere it is only a number.
+    """
+    name = name or derivation.entry(key).name
+    names = Names(derivation, name)
+    opened, cut = _nearest(derivation, key, depth, names, digits)
     told: set[Key] = set()
     written: dict[object, None] = {}
-    todo: list[tuple[int, Key | Line]] = [(0, key)]
-    count = 0
+    todo: list[tuple[int, Key | Line, Key | None]] = [(0, key, None)]
     while todo:
-        level, item = todo.pop()
+        level, item, parent = todo.pop()
         if isinstance(item, Line):
             yield item
             continue
-        if item in told:
-            yield Line(level, names.cell(item), (number(derivation, item, names, digits),), "as above")
+        node = opened.get(item)
+        if node is None or node.parent != parent or item in told:
+            place = "" if node is None else "as above" if item in told else "as below"
+            yield Line(level, names.cell(item), (number(derivation, item, names, digits),), place)
             continue
-        if count >= LINES:
-            yield Line(level, "…", (), f"{LINES} cells are written out; ask why of any other by its name")
-            return
         told.add(item)
-        count += 1
         entry = derivation.entry(item)
-        formula = Formula(derivation, names, entry, digits)
-        head = names.cell(item) if level else (name or top.name) + _index(derivation, entry)
+        head = names.cell(item) if level else name + _index(derivation, entry)
         yield Line(
             level,
             head,
-            _segments(entry, formula),
-            _note(derivation, names, entry, formula),
+            _segments(entry, node.formula),
+            _note(derivation, names, entry, node.formula),
             tuple(remarks(derivation, names, entry, digits)),
         )
         if parts:
-            yield from _parts(level + 1, formula, written)
+            yield from _parts(level + 1, node.formula, written)
+        todo += [(level + 1, child, item) for child in reversed(node.children)]
+    if cut:
+        yield Line(0, "…", (), f"the nearest {LINES} cells are written out; ask why of any other")
+
+
+@dataclass
+class _Opened:
+    """A cell that is written out: below which cell, and what comes below it."""
+
+    parent: Key | None
+    formula: Formula
+    children: list[Key | Line] = field(default_factory=list)
+
+
+def _nearest(
+    derivation: Derivation, key: Key, depth: float, names: Names, digits: int
+) -> tuple[dict[Key, _Opened], bool]:
+    """The cells that are written out, nearest first; whether any are left."""
+    opened: dict[Key, _Opened] = {}
+    todo: deque[tuple[int, Key, Key | None]] = deque([(0, key, None)])
+    while todo:
+        level, now, parent = todo.popleft()
+        if now in opened:
+            continue
+        if len(opened) >= LINES:
+            return opened, True
+        entry = derivation.entry(now)
+        formula = Formula(derivation, names, entry, digits)
+        opened[now] = node = _Opened(parent, formula)
         if level + 1 < depth:
-            todo += reversed(list(_next(level + 1, derivation, names, entry, formula, told, level + 2 < depth)))
+            node.children = list(_next(level + 1, derivation, names, entry, formula))
+            todo += [(level + 1, child, now) for child in node.children if not isinstance(child, Line)]
+    return opened, False
 
 
 def _index(derivation: Derivation, entry: Entry) -> str:
@@ -155,16 +188,12 @@ def _row(derivation: Derivation, entry: Entry) -> str:
 
 
 def _next(
-    level: int,
-    derivation: Derivation,
-    names: Names,
-    entry: Entry,
-    formula: Formula,
-    told: set[Key],
-    deeper: bool,
-) -> Iterator[tuple[int, Key | Line]]:
+    level: int, derivation: Derivation, names: Names, entry: Entry, formula: Formula
+) -> Iterator[Key | Line]:
     """The source cells that an explanation goes on with: first those that were computed, then, on
     a line for each tensor, those that were not."""
+    if entry.expression is not None:
+        formula.symbols()  # settles which letter runs
     keys = list(dict.fromkeys(formula.key(cell) for cell in formula.main()))
     keys += [k for k in map(derivation.origin, _deciding(entry)) if k not in keys]
     computed = [key for key in keys if not _given(derivation.entry(key))]
@@ -174,16 +203,16 @@ def _next(
         largest = sorted(computed, key=lambda key: weight.get(key, 0.0), reverse=True)[: FOLLOWED // 2]
         shown = [key for key in computed if key in largest]
     for key in shown:
-        yield level, key
+        yield key
     if len(shown) < len(computed):
         left = len(computed) - len(shown)
-        yield level, Line(level, f"… {left} more", (), "these are of the largest terms; ask why of any other")
+        yield Line(level, f"… {left} more", (), "those above are of the largest terms; ask why of any other")
     groups: dict[tuple[int, int], list[Key]] = {}
     for key in keys:
         if _given(derivation.entry(key)):
             groups.setdefault((key.frame, key.place), []).append(key)
     for group in groups.values():
-        yield level, _givens(level, derivation, names, group, formula)
+        yield _givens(level, derivation, names, group, formula)
 
 
 def _weights(formula: Formula) -> dict[Key, float]:

@@ -77,6 +77,8 @@ def _followed(derivation: Derivation, key: Key, depth: float, limit: int) -> tup
         if best.get(now, 0.0) >= left:
             continue
         entry = derivation.entry(now)
+        if entry.kind != "computed":
+            continue
         new = [k for k in entry.sources.values() if k not in listed]
         if len(listed) + len(new) > limit:
             return set(best), False
@@ -184,13 +186,15 @@ def recompute(document: Mapping[str, Any] | str, numbers: str | Numbers | None =
             raise GraphError(f"the explanation is not JSON: {error}") from None
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise GraphError(f"this is no explanation; expected 'format': {FORMAT!r}")
-    kind = of(document["numbers"] if numbers is None else numbers)
     values: dict[int, Any] = {}
     try:
+        kind = of(document["numbers"] if numbers is None else numbers)
         for cell in document["cells"]:
             values[cell["id"]] = _again(cell, values, kind)
         return values[document["cell"]]
-    except (KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        if isinstance(error, GraphError):
+            raise
         raise GraphError(f"the explanation is damaged: {type(error).__name__}: {error}") from None
 
 

@@ -20,7 +20,9 @@ SAMPLED = sorted(name for name, op in OPS.items() if op.samples)
 def test_recomputes(name, level):
     op = OPS[name]
     whole = op.level in ("head", "block")
-    samples = random.Random(f"{name} {level}").sample(found := [*calls(op), *disturbed(op, 1)], min(4, len(found)))
+    samples = random.Random(f"{name} {level}").sample(
+        found := [*calls(op), *disturbed(op, 1)], min(4, len(found))
+    )
     for c in samples if whole else found:
         trace = run(c.graph, c.feeds, level=level, allow_nonfinite=True)
         for tensor in c.names:
