@@ -169,6 +169,9 @@ class Derivation:
                     return self._recorded(frame, name, tensor)
                 except GraphError:
                     found = self._within(frame, name)
+            endings = [] if not isinstance(tensor, str) else self._ending(tensor)
+            if len(endings) == 1:
+                return endings[0]
             raise
 
     def _recorded(self, frame: Frame, name: str, told: str) -> tuple[Frame, int]:
@@ -190,6 +193,19 @@ class Derivation:
                 if isinstance(inside, Frame):
                     return inside, ".".join([INSIDE, *parts[count:]])
         return None
+
+    def _ending(self, tensor: str) -> list[tuple[Frame, int]]:
+        """The tensors inside composites whose names end so."""
+        found = []
+        for step in self.trace._plan.steps:
+            if step.node.op.explain is None and step.node.op.expand is not None:
+                inside = self.inside(self.frames[0], step)
+                if isinstance(inside, Frame):
+                    try:
+                        found.append(self._recorded(inside, tensor, tensor))
+                    except GraphError:
+                        continue
+        return found
 
     def inside(self, frame: Frame, step: PlanStep) -> Frame | str:
         """The frame inside a composite, or why there is none."""

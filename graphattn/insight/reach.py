@@ -19,7 +19,7 @@ y
   0  ████
   1  ····
 <BLANKLINE>
-█▓▒░ touched, from the largest slope to the smallest; · not touched
+█▓▒░ touched, from the largest slope down; · not touched
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Reach:
             yield from (f"  {line}" for line in picture)
         if pictures:
             yield ""
-            yield f"█▓▒░ touched, from the largest slope to the smallest; {NOT} not touched" + (
+            yield f"█▓▒░ touched, from the largest slope down; {NOT} not touched" + (
                 "; blank: hidden" if any(tensor.hidden for tensor, _ in pictures) else ""
             )
         told = {

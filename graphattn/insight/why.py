@@ -78,9 +78,9 @@ class Why:
 
     def json(self, limit: int | None = None) -> str:
         """`data` as JSON text."""
-        import json
+        from graphattn.insight.why_json import written
 
-        return json.dumps(self.data(limit), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return written(self.data(limit))
 
     def __str__(self) -> str:
         return self.text()

@@ -67,6 +67,17 @@ def data(derivation: Derivation, key: Key, tensor: str, depth: float, limit: int
     }
 
 
+def written(document: Mapping[str, Any]) -> str:
+    """The JSON text of `data`: a cell on each line."""
+
+    def one(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    head = ",\n".join(f"{one(key)}: {one(value)}" for key, value in document.items() if key != "cells")
+    cells = ",\n".join(map(one, document["cells"]))
+    return f'{{{head},\n"cells": [\n{cells}\n]}}\n'
+
+
 def _followed(derivation: Derivation, key: Key, depth: float, limit: int) -> tuple[set[Key], bool]:
     """The cells whose expressions are written, nearest first; whether that is all of them."""
     best: dict[Key, float] = {}
