@@ -262,10 +262,12 @@ class Graph(Builders):
             if name.graph is self:
                 return name.ref
             name = name.name
-        ref = self._exactly(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            raise GraphError(f"graph {self.name!r} has no tensor {nested.shown(name)}")
+        ref = self._exactly(name)
         if ref is not None:
             return ref
-        if isinstance(name, str) and name in self._nodes:
+        if name in self._nodes:
             raise GraphError(
                 f"node {name!r} has several outputs; expected one of "
                 + ", ".join(self._nodes[name].tensor_name(p) for p in range(len(self._nodes[name].ports)))
@@ -749,8 +751,7 @@ def _frozen_attributes(op: Op, attributes: Mapping[str, Any], where: str) -> Map
 
 
 def _frozen(value: Any, what: str, depth: int = 0) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = nested.listed(value, what)
     if value is None or isinstance(value, (bool, int, float, str)):
         return math.nan if value != value else value  # one NaN, so that equal graphs compare equal
     if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:

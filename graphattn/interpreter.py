@@ -74,6 +74,7 @@ class Plan:
         self.steps: list[PlanStep] = []
         self.places: dict[Ref, int] = {}
         self.constants: list[Any] = []
+        self._moving: set[int] = set()
         self.program: list[tuple[Any, ...]] = []
         self.fed: dict[str, PlanStep] = {}
         self.known = graph.inputs
@@ -84,6 +85,15 @@ class Plan:
     @property
     def size(self) -> int:
         return len(self.constants)
+
+    def values(self) -> list[Any]:
+        """The list of values that a run begins with. A constant that only moves on (concat, split) is
+        copied, since the result shares its rows and whoever gets that may change it; `Trace` copies
+        the others when they are asked for."""
+        values = self.constants.copy()
+        for place in self._moving:
+            values[place] = nested.copied(values[place])
+        return values
 
     def _add(self, node: Node) -> None:
         start = self.size
@@ -100,6 +110,8 @@ class Plan:
             except FAILURES as error:
                 raise _blamed(node, error) from _cause(error)
             if operands:
+                if node.op.moves or isinstance(function, Composite):
+                    self._moving.update(p for p in operands if p is not None and self.constants[p] is not None)
                 self.program.append(_instruction(function, operands, start, len(node.ports)))
         specs = padded(node.op, self.graph.operand_specs(node.operands))
         step = PlanStep(node, function, operands, specs, start)
@@ -250,7 +262,7 @@ class Composite:
 
     def values(self, operands: Sequence[Any]) -> list[Any]:
         """Every value of the expansion."""
-        values = self.plan.constants.copy()
+        values = self.plan.values()
         for place, value in zip(self.operands, operands):
             if place is not None:
                 values[place] = value
@@ -260,7 +272,10 @@ class Composite:
 
     def __call__(self, *operands: Any) -> Any:
         values = self.values(operands)
-        outputs = [values[place] for place in self.results]
+        outputs = [
+            nested.copied(values[place]) if values[place] is self.plan.constants[place] else values[place]
+            for place in self.results
+        ]
         return outputs if len(outputs) > 1 else outputs[0]
 
 

@@ -141,7 +141,7 @@ def _operands(Q: Any, K: Any, V: Any, mask: Any) -> dict[str, Any]:
 
 def _tensor(value: Any, what: str, rank: int, hiding: bool = False) -> Any:
     """A row or a matrix as lists of floats; `hiding` lets −∞ in."""
-    value = _listed(value)
+    value = nested.listed(value, what)
     shape = _shape(value, what, rank)
     read = nested.read(value, Spec(shape), what, allow_nonfinite=True)
     for index, row in nested.rows(read, rank):
@@ -174,7 +174,7 @@ def _mask(mask: Any, n_q: int, n_k: int) -> Any:
     """A mask as lists of bools (True = can see) or floats (added); None stays None."""
     if mask is None:
         return None
-    mask = _listed(mask)
+    mask = nested.listed(mask, "mask")
     shape = _shape(mask, "mask", rank=2)
     if shape != (n_q, n_k):
         raise GraphError(
@@ -198,10 +198,6 @@ def _mask(mask: Any, n_q: int, n_k: int) -> Any:
             " expected bools or 0 and 1 (true = can see), or floats (added)"
         )
     return read
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 __all__ = ["attention", "block", "causal_mask", "layer_norm", "multi_head", "pos_encoding", "softmax"]

@@ -118,6 +118,13 @@ def build(shape: Sequence[int], cell: Callable[..., Any]) -> Any:
     return [build(shape[1:], lambda *rest, i=i: cell(i, *rest)) for i in range(shape[0])]
 
 
+def copied(value: Any) -> Any:
+    """Fresh lists of the same cells."""
+    if not isinstance(value, list):
+        return value
+    return list(map(copied, value)) if value and isinstance(value[0], list) else value.copy()
+
+
 def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Every index of a tensor, in row-major order."""
     return product(*map(range, shape))
@@ -202,8 +209,7 @@ def read(
     Takes lists, tuples, and anything with `.tolist()`. Raises a `GraphError` that names the first
     cell that is not what was expected.
     """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = listed(value, what)
     read_cell = _CELL_READERS[spec.kind]
     as_is = None
     if spec.kind == "float" and numbers.cell is not None:
@@ -230,6 +236,16 @@ def read(
         return [block(inner, depth + 1, (*index, i)) for i, inner in enumerate(item)]
 
     return block(value, 0, ())
+
+
+def listed(value: Any, what: str) -> Any:
+    """What `.tolist()` of an array gives, or the value itself where it has none."""
+    if not hasattr(value, "tolist"):
+        return value
+    try:
+        return value.tolist()
+    except Exception as error:  # whatever the library of the array raises
+        raise GraphError(f"{what} is a {type(value).__name__} whose tolist() failed: {error}") from error
 
 
 def plain(row: Sequence[Any], allow_nonfinite: bool = False) -> bool:

@@ -27,7 +27,7 @@ from . import nested
 from .axes import Spec
 from .errors import GraphError
 from .graph import Graph, Node, Ref
-from .interpreter import FAILURES, Composite, Plan, PlanStep, plan_of, read_feeds
+from .interpreter import Composite, Plan, PlanStep, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
 from .op import Op
 
@@ -81,7 +81,7 @@ class Step:
 
     @property
     def outputs(self) -> tuple[Any, ...]:
-        return tuple(self.trace._values[place] for place in self._plan_step.places)
+        return tuple(map(self.trace._value, self._plan_step.places))
 
     @property
     def value(self) -> Any:
@@ -134,7 +134,7 @@ class Trace:
         self.numbers = plan.numbers
         self.labels = _read_labels(labels or {})
         self._plan = plan
-        self._values: list[Any] = plan.constants.copy()
+        self._values: list[Any] = plan.values()
         self._done: Sequence[PlanStep] = []
         self._stamps: list[float] = []
         self._patched = frozenset(patched)
@@ -151,7 +151,7 @@ class Trace:
 
     def step(self, name: str) -> Step:
         """The step of a node, or of the node that made a tensor."""
-        ref = Ref(name) if name in self.graph.nodes else self.graph.resolve(name)
+        ref = Ref(name) if isinstance(name, str) and name in self.graph.nodes else self.graph.resolve(name)
         for plan_step in self._done:
             if plan_step.node.name == ref.node:
                 return Step(self, plan_step)
@@ -175,7 +175,7 @@ class Trace:
                 f"tensor {name!r} was {'not evaluated' if place is None else 'not kept'} in this run;"
                 f" expected one of {', '.join(self.names[:8]) or 'none'}"
             )
-        return self._values[place]
+        return self._value(place)
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -298,6 +298,13 @@ class Trace:
             if place in self._patched
         ]
 
+    def _value(self, place: int) -> Any:
+        """The value in a place; a constant becomes a copy of this trace's own, since it may be changed."""
+        value = self._values[place]
+        if value is self._plan.constants[place]:
+            value = self._values[place] = nested.copied(value)
+        return value
+
     # ------------------------------------------------------------ what follows from the values
 
     def _settle(self) -> None:
@@ -366,6 +373,8 @@ def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
         raise GraphError(f"labels is a {type(labels).__name__}; expected a dict of lists by axis name")
     read: dict[str, tuple[str, ...]] = {}
     for axis, names in labels.items():
+        if not isinstance(axis, str):
+            raise GraphError(f"labels are given for axis {nested.shown(axis)}; expected the name of an axis")
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise GraphError(f"labels of axis {axis!r} are {names!r}; expected a list of texts")
         names = list(names)
@@ -576,7 +585,7 @@ def _replacement(plan: Plan, place: int, name: str, new: Any) -> Callable[[Any],
     def changed(old: Any) -> Any:
         try:
             return new(None if old is None else read(old, name))
-        except FAILURES as error:
+        except Exception as error:
             raise GraphError(f"patch {name!r}: {type(error).__name__}: {error}") from error
 
     if callable(new):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from graphattn import Graph, GraphError, run, steps
+from graphattn import Graph, GraphError, model, run, steps
 
 inf, nan = math.inf, math.nan
 GOOD = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -171,6 +171,19 @@ def test_infinities_are_let_in_when_asked():
     assert repr(trace["x"][0]) == "[inf, nan, -inf]"
 
 
+class Elsewhere:
+    def tolist(self):
+        raise RuntimeError("the array is on another device")
+
+
+def test_an_array_that_does_not_become_a_list():
+    words = "{} is a Elsewhere whose tolist() failed: the array is on another device"
+    says(words.format("x"), run, graph(), {"x": Elsewhere()})
+    says(words.format("constant: value"), Graph().constant, Elsewhere())
+    says(words.format("xs"), model.softmax, Elsewhere())
+    says(words.format("mask"), model.attention, GOOD, GOOD, GOOD, Elsewhere())
+
+
 def test_feeds_are_copied():
     value = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     trace = run(graph(), {"x": value})
@@ -190,6 +203,8 @@ def test_feeds_are_copied():
         ({"patch": {"r": lambda: 0}},
          "relu 'r': patch 'r': TypeError: <lambda>() takes 0 positional arguments but 1 was given"),
         ({"patch": {"r": lambda old: 1 / 0}}, "relu 'r': patch 'r': ZeroDivisionError: division by zero"),
+        ({"patch": {"r": lambda old: old.shape}},
+         "relu 'r': patch 'r': AttributeError: 'list' object has no attribute 'shape'"),
         ({"patch": {"r": GOOD}, "targets": ["x"]},
          "patch 'r' is not needed by the targets; expected a tensor that is evaluated"),
         ({"targets": "r"}, "targets is the text 'r'; expected a list of names"),
@@ -200,6 +215,9 @@ def test_feeds_are_copied():
         ({"keep": ["zz"]}, "graph 'g' has no tensor 'zz'"),
         ({"keep": ["z*"]}, "graph 'g' has no tensor 'z*'"),
         ({"keep": [3]}, "graph 'g' has no tensor 3"),
+        ({"keep": [[]]}, "graph 'g' has no tensor []"),
+        ({"targets": [{}]}, "graph 'g' has no tensor {}"),
+        ({"labels": {1: ["a"]}}, "labels are given for axis 1; expected the name of an axis"),
         ({"labels": ["a"]}, "labels is a list; expected a dict of lists by axis name"),
         ({"labels": {"token": "ab"}}, "labels of axis 'token' are 'ab'; expected a list of texts"),
         ({"labels": {"token": [1, 2]}}, "labels of axis 'token' are [1, 2]; expected a list of texts"),

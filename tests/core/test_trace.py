@@ -379,3 +379,33 @@ def test_a_composite_that_is_evaluated_whole_records_its_results(g, trace):
     assert whole.names == ["x", "head.out", "head.weights"]
     assert whole["out"] == trace["out"] and whole["weights"] == trace["weights"]
     assert whole.masked("weights") == trace.masked("weights")
+
+
+@pytest.mark.parametrize("op", ["concat", "split", "pad", "stack", "repeat"])
+def test_what_is_done_to_a_trace_reaches_no_later_run(op):
+    g = Graph()
+    table = g.constant([[1.0, 2.0], [3.0, 4.0]], name="table")
+    rows = {
+        "concat": lambda: g.concat(table, table, axis=0),
+        "split": lambda: g.split(table, 2, axis=0)[1],
+        "pad": lambda: g.pad(table, 0, 1, axis=0),
+        "stack": lambda: g.stack(table, table),
+        "repeat": lambda: g.repeat(table, 2, axis=0),
+    }
+    g.output(table=table, rows=rows[op]())
+    before = run(g)
+    spoiled = run(g)
+    for name in ("table", "rows"):
+        row = spoiled[name]
+        while isinstance(row[0], list):
+            row = row[0]
+        row[0] = 99.0
+    assert run(g) == before != spoiled
+
+
+def test_a_name_is_text(trace):
+    for name in ([], {}, 3, None):
+        words = f"graph 'g' has no tensor {name!r}"
+        says(words, trace.__getitem__, name)
+        says(words, trace.step, name)
+        assert name not in trace
