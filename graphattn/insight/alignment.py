@@ -19,7 +19,7 @@ count, nor does a shape that lists the same cells in the same order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -399,13 +399,30 @@ class _Aligner:
     # ------------------------------------------------------------ 4. by relation, and by order
 
     def by_order(self) -> None:
-        """What stands between the same neighbours on both sides, and is alone of its shape there."""
+        """What has no name in common: by relation, and then by its place. Where names are known on both
+        sides, place counts only between neighbours that have the same shapes between them."""
         if not self.pairs:
             return
-        self._in_gaps(self._related)
-        self._in_gaps(lambda mine, theirs: True)
+        fed = set() if self.mine.trace is None else set(self.mine.trace.graph.inputs)
+        if any(pair.how.startswith("name") and pair.key not in fed for pair in self.pairs):
+            self._between_neighbours()
+        else:
+            self._in_order(self._related)
+            self._in_order(lambda mine, theirs: True)
 
-    def _in_gaps(self, fits) -> None:  # type: ignore[no-untyped-def]
+    def _between_neighbours(self) -> None:
+        theirs_at = {pair.other: pair.key for pair in self.pairs}
+        mine_runs = _runs(self.mine.tensors, {pair.key: pair.key for pair in self.pairs})
+        misfits = {id(theirs) for _, theirs in self.misfits}
+        for ends, run in _runs(self.theirs.tensors, theirs_at).items():
+            other = mine_runs.get(ends, [])
+            if [t.squeezed for t in run] == [t.squeezed for t in other]:
+                for mine, theirs in zip(other, run):
+                    if id(theirs) not in misfits:
+                        self.add(mine.name, mine, theirs, "order")
+
+    def _in_order(self, fits: Callable[[Recorded, Recorded], bool]) -> None:
+        """Each tensor that is left, with the next one of mine that has its shape and fits."""
         order = {name: i for i, name in enumerate(self.mine.tensors)}
         matched = {pair.other: order[pair.key] for pair in self.pairs}
         before = -1
@@ -451,6 +468,24 @@ class _Aligner:
             self.copies,
             [(m, t) for m, t in self.misfits if t.name not in self.used_theirs],
         )
+
+
+def _runs(
+    tensors: Mapping[str, Recorded], matched: Mapping[str, str]
+) -> dict[tuple[str | None, str | None], list[Recorded]]:
+    """What stands between matched neighbours, by the names in mine of these neighbours."""
+    runs: dict[tuple[str | None, str | None], list[Recorded]] = {}
+    before: str | None = None
+    run: list[Recorded] = []
+    for name, tensor in [*tensors.items(), (None, None)]:
+        if tensor is not None and name not in matched:
+            run.append(tensor)
+            continue
+        after = None if name is None else matched[name]
+        if run:
+            runs[before, after] = run
+        before, run = after, []
+    return runs
 
 
 def _index(tensor: Recorded, shape: tuple[int, ...], i: int) -> str:

@@ -35,6 +35,7 @@ from .precision import FLOAT64, default_bound, decimals, growth, held, precision
 from .recording import Recorded, Recording, listed, read
 from .relations import Context, Relation, relations
 
+DIFFERENT = ("differs", "other shape")
 EMPTY = ("zero", "nan", "uniform", "any")
 ROOM = 4.0
 """How many times the derived bound two computations may be apart: both of them round."""
@@ -45,7 +46,7 @@ RECHECKS = 32
 @dataclass
 class TensorComparison:
     """One tensor on both sides. status: "equal", "close" (within the tolerance), "carried" (beyond it, but what
-    its own inputs give), "harmless" (differs, but nothing after it does), "differs"."""
+    its own inputs give), "harmless" (differs, but nothing after it does), "differs", "other shape"."""
 
     pair: Pair
     difference: Difference
@@ -103,7 +104,7 @@ class Comparison:
     @property
     def agrees(self) -> bool:
         """Whether nothing differs but what is harmless."""
-        return not self.divergences and not self.alignment.misfits
+        return not self.divergences
 
     @property
     def first(self) -> Divergence | None:
@@ -260,6 +261,10 @@ class _Comparing:
             graph_side, self.graph, self.key_is_theirs = theirs, theirs.trace.graph, True
         for pair in alignment.pairs:
             self.by_key.setdefault(pair.other if self.key_is_theirs else pair.key, []).append(pair)
+        for ours, others in alignment.misfits:
+            self.by_key[others.name if self.key_is_theirs else ours.name] = [
+                Pair(ours.name, ours, others, "name", others.name)
+            ]
         self.flow = None if self.graph is None else Flow(self.graph, self.by_key)
         self.bounds = {} if self.graph is None else growth(self.graph)
         self.units: dict[Ref, float] = {}
@@ -274,15 +279,14 @@ class _Comparing:
         order = self.flow.order if self.flow is not None else list(self.by_key)
         for key in order:
             self.results[key] = [self._measured(key, pair) for pair in self.by_key[key]]
-        differs = {key: any(t.status == "differs" for t in found) for key, found in self.results.items()}
+        differs = {key: any(t.status in DIFFERENT for t in found) for key, found in self.results.items()}
         if self.flow is not None and not self.explicit:
             self._settle_carried(differs)
         harmless = set() if self.flow is None else self.flow.harmless(differs)
-        misfit_keys = {m.name for m, _ in self.alignment.misfits}
-        divergences = self._divergences(order, differs, harmless, misfit_keys)
+        divergences = self._divergences(order, differs, harmless)
         for key in harmless:
             for found in self.results[key]:
-                if found.status == "differs":
+                if found.status in DIFFERENT:
                     found.status = "harmless"
         return Comparison(
             self.mine,
@@ -299,6 +303,10 @@ class _Comparing:
 
     def _measured(self, key: str, pair: Pair) -> TensorComparison:
         tolerance = self._tolerance(key, pair)
+        if pair.mine.shape != pair.theirs.shape:
+            cells = pair.mine.size
+            apart = Difference((pair.mine, pair.theirs), self.rules, cells, cells, cells, worst=math.inf)
+            return TensorComparison(pair, apart, tolerance, "other shape", self.precision.name)
         skip = self._skip(key, pair)
         found = measure(pair.mine, pair.theirs, tolerance, self.rules, skip)
         if found.over and self.derived and not self.explicit:
@@ -473,9 +481,7 @@ class _Comparing:
         seen = measure(expected, pair.theirs, Tolerance(), self.rules)
         return not (seen.nan or seen.masked_mine or seen.masked_theirs) and seen.absolute <= 8 * own.absolute
 
-    def _divergences(
-        self, order: list[str], differs: Mapping[str, bool], harmless: set[str], misfits: set[str]
-    ) -> list[Divergence]:
+    def _divergences(self, order: list[str], differs: Mapping[str, bool], harmless: set[str]) -> list[Divergence]:
         found: list[Divergence] = []
         for key in order:
             if not differs[key] or key in harmless:
@@ -489,7 +495,7 @@ class _Comparing:
                 source = not self.flow.graph.node(self.flow.refs[key].node).operands
             elif found:
                 break  # without a graph only the order is known
-            worst = next(t for t in self.results[key] if t.status == "differs")
+            worst = next(t for t in self.results[key] if t.status in DIFFERENT)
             found.append(Divergence(key, worst, tuple(inputs), tuple(between), self._relations, source))
         return found
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 ROWS = 40
+OTHERS = 24
 
 
 def comparison_text(comparison: Comparison, everything: bool = False) -> str:
@@ -35,19 +36,15 @@ def comparison_text(comparison: Comparison, everything: bool = False) -> str:
 
 def _verdict(comparison: Comparison) -> list[str]:
     first = comparison.first
-    if first is None and not comparison.alignment.misfits:
+    if first is None:
         return _agreement(comparison)
-    lines: list[str] = []
-    if first is not None:
-        lines += _divergence(comparison, first)
-        same = [d for d in comparison.divergences[1:] if _told(d) == _told(first)]
-        if same:
-            lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
-        for other in [d for d in comparison.divergences[1:] if d not in same][:6]:
-            lines += _wrapped(f"also, apart from that: {other.comparison.name}: theirs is {_told(other)}")
-    for mine, theirs in comparison.alignment.misfits[:6]:
-        words = f"{mine.name} has another shape: {_shape(theirs.shape)} in theirs, {_shape(mine.shape)} in mine"
-        lines += [f"different: {words}"] if not lines else _wrapped(words)
+    lines = _divergence(comparison, first)
+    others = comparison.divergences[1:OTHERS]
+    same = [d for d in others if _told(d) == _told(first)]
+    if same:
+        lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
+    for other in [d for d in others if d not in same][:6]:
+        lines += _wrapped(f"also, apart from that: {other.comparison.name}: theirs is {_told(other)}")
     return lines
 
 
@@ -264,10 +261,6 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "harmless": {
             key: [_relation_data(relation) for relation in found.relations] for key, found in comparison.harmless.items()
         },
-        "other shapes": [
-            {"name": mine.name, "mine": list(mine.shape), "theirs": list(theirs.shape)}
-            for mine, theirs in comparison.alignment.misfits
-        ],
         "not in theirs": comparison.alignment.mine_left,
         "not in mine": comparison.alignment.theirs_left,
         "notes": comparison.notes,
@@ -296,6 +289,7 @@ def _tensor_data(found: TensorComparison) -> dict[str, Any]:
         "theirs": pair.theirs.name,
         "matched by": pair.how,
         "shape": list(pair.mine.shape),
+        "shape in theirs": list(pair.theirs.shape),
         "status": found.status,
         "cells": difference.cells,
         "cells that differ": difference.over,

@@ -59,8 +59,13 @@ class _Sides:
         self.mine, self.theirs, self.context = mine, theirs, context
         self.width = mine.width
         below = context.masked_below
-        self.hidden_mine = [is_masked(x, below) for x in mine.flat]
-        self.hidden_theirs = [is_masked(y, below) for y in theirs.flat]
+        self.bools = _visibility(mine) and _visibility(theirs)
+        if self.bools:  # masks themselves: False hides
+            self.hidden_mine = [not x for x in mine.flat]
+            self.hidden_theirs = [not y for y in theirs.flat]
+        else:
+            self.hidden_mine = [is_masked(x, below) for x in mine.flat]
+            self.hidden_theirs = [is_masked(y, below) for y in theirs.flat]
         self.same_shape = mine.shape == theirs.shape
         self.nan = any(y != y for y in theirs.flat) or any(x != x for x in mine.flat)
         self.tau = context.tau
@@ -79,18 +84,29 @@ def _finite(x: float) -> bool:
     return x - x == 0
 
 
+def _visibility(tensor: Recorded) -> bool:
+    """Whether it holds what may be seen: True and False."""
+    return all(isinstance(x, bool) for x in tensor.flat)
+
+
 def relations(mine: Recorded, theirs: Recorded, context: Context | None = None) -> list[Relation]:
     """What theirs has to do with mine (see the module's docstring); [] where nothing is found."""
     context = context or Context()
-    if not mine.size or not theirs.size:
+    if not mine.size or not theirs.size or (mine.shape == theirs.shape and mine.rows == theirs.rows):
         return []
     sides = _Sides(mine, theirs, context)
     found: list[Relation] = []
+    if sides.bools and sides.same_shape:
+        return list(_masks(sides))
     finders = SAME_SHAPE if sides.same_shape else OTHER_SHAPE
     for finder in finders:
-        found += finder(sides)
-        if found and finder in DECISIVE:
+        told = list(finder(sides))
+        found += told
+        if told and finder is not _masks:
             break
+    if not found and not sides.same_shape:
+        shape = " × ".join(map(str, theirs.shape)) or "a scalar"
+        found.append(Relation("shape", f"of another shape, {shape}", {"shape": list(theirs.shape)}))
     return found
 
 
@@ -196,6 +212,54 @@ def _affine(sides: _Sides) -> Iterator[Relation]:
         return
     if _claimed(len(cells) - 2, tau):
         yield Relation("affine", f"mine × {_number(c)} {_signed(o)}", {"factor": c, "offset": o})
+
+
+def _temperature(sides: _Sides) -> Iterator[Relation]:
+    """Rows that sum to 1 on both sides: a softmax of scores times a factor, log b = c · log a + one number a row."""
+    a, b = sides.mine, sides.theirs
+    if not (_sums(a.rows, sides.tau) and _sums(b.rows, sides.tau)):
+        return
+    tau = 4 * sides.tau
+    pairs: list[tuple[float, float, float]] = []
+    lines = 0
+    for row in _lines(sides.cells(), 0).values():
+        own = [(math.log(x), math.log(y), tau / min(x, y)) for _, _, x, y in row if min(x, y) > 100 * tau]
+        if len(own) > 1:
+            p = max(own, key=lambda cell: cell[0])
+            pairs += [(u - p[0], w - p[1], room + p[2]) for u, w, room in own if u != p[0]]
+            lines += 1
+    square = math.fsum(u * u for u, _, _ in pairs)
+    if not square:
+        return
+    c = math.fsum(u * w for u, w, _ in pairs) / square
+    if any(abs(w - c * u) > room * (1 + abs(c)) + 1e-12 for u, w, room in pairs):
+        return
+    if abs(c - 1.0) > 1e3 * tau and c > 0 and _claimed(len(pairs) - 1, max(tau, 1e-9), 1.0):
+        known = meanings(c, sides.context.dimensions, max(4 * tau, 1e-9))
+        text = f"what a softmax gives of mine's scores × {_number(c)}"
+        if known:
+            text += f", which is {' or '.join(known[:3])}"
+        yield Relation("temperature", text, {"factor": c, "meanings": known})
+
+
+def _sums(rows: Sequence[Sequence[float]], tau: float) -> bool:
+    """Whether each row sums to 1."""
+    return bool(rows) and len(rows[0]) > 1 and all(abs(math.fsum(row) - 1.0) <= max(4 * tau, 1e-12) for row in rows)
+
+
+def _not_shares(sides: _Sides) -> Iterator[Relation]:
+    """Mine's rows sum to 1 and theirs's do not."""
+    a, b = sides.mine, sides.theirs
+    if sides.nan or not all(map(_finite, b.flat)) or not _sums(a.rows, sides.tau) or _sums(b.rows, sides.tau):
+        return
+    columns = list(map(list, zip(*b.rows)))
+    if len(b.squeezed) == 2 and _sums(columns, sides.tau):
+        yield Relation("sums", "unlike mine: its columns sum to 1, where mine's rows do (another axis)", {"axis": 0})
+    else:
+        sums = [math.fsum(row) for row in b.rows]
+        yield Relation(
+            "sums", f"unlike mine: its rows sum to {_span(sums)}, where mine's sum to 1", {"sums": sums[:64]}
+        )
 
 
 # ---------------------------------------------------------------- one number for each row, or column
@@ -656,7 +720,7 @@ def _rounding(sides: _Sides) -> Iterator[Relation]:
             close = exact or all(
                 all(abs(x - y) <= limit * _size([c[2] for c in row]) for _, _, x, y in row) for row in rows
             )
-            if close and _claimed(len(cells), min(limit, 0.04), 0.0):
+            if close and _claimed(len(cells), unit / 8 if exact else min(limit, 0.04)):
                 how = "exactly" if exact else "within the rounding of the steps before it"
                 other = "mine" if direction == "theirs" else "theirs"
                 text = (
@@ -699,8 +763,6 @@ def _signed(x: float) -> str:
 Finder = Callable[[_Sides], Iterator[Relation]]
 SAME_SHAPE: tuple[Finder, ...] = (
     _rounding, _masks, _sign, _factor, _offset, _others, _transpose, _permutation, _shift, _reshape,
-    _line_factors, _line_offsets, _affine, _localized, _same_numbers,
+    _localized, _line_factors, _line_offsets, _affine, _same_numbers, _temperature, _not_shares,
 )  # fmt: skip
 OTHER_SHAPE: tuple[Finder, ...] = (_others, _transpose, _reshape, _same_numbers)
-DECISIVE = set(SAME_SHAPE) - {_masks}
-"""After one of these has found something, nothing else is looked for."""
