@@ -1,6 +1,7 @@
 """Markdown: a golden file, and free text that tries to be more than text, as a Markdown parser reads it."""
 
 import html
+import re
 
 import pytest
 from hypothesis import example, given, settings
@@ -19,6 +20,8 @@ NASTY = [
     "\r\n", "a\u2028b", "\u202e", "고양이", "猫 が", "e\u0301", "…", "·", "\0", "\ud800", "😀", "    a", "\ta",
     "[^1]", "[a]: http://x.y", "<!--", "a  \nb", "==a==", ": a", "%", "a" * 40,
 ]  # fmt: skip
+UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]")
+WORDS = {"text", "text_special", "code_inline"}
 TEXTS = st.one_of(st.text(max_size=8), st.text("|`\\<&*_[]() a", max_size=8), st.sampled_from(NASTY))
 
 
@@ -166,26 +169,43 @@ def test_refused(options, told):
 # ---------------------------------------------------------------- text that would be more than text
 
 
-@given(TEXTS)
-def test_code_is_read_word_for_word(text):
-    shown = text if text.isprintable() else None
+def assert_code_is_read_word_for_word(text):
     for document in (f"a {code(text)} b", f"# {code(text)}", f"> {code(text)}"):
         inlines = [token for token in tokens(document) if token.type == "inline"]
-        assert len(inlines) <= 1 and "!!" not in "".join(map(text_of, inlines)).replace(text, "")
-        if shown and shown.strip(" ") and inlines:
-            assert shown in text_of(inlines[0])
-    assert "\n" not in code(text) and "|" not in code(text) and len(code(text).splitlines()) <= 1
+        assert len(inlines) <= 1 and {child.type for token in inlines for child in token.children} <= WORDS
+        if text.isprintable() and text.strip(" ") and inlines:
+            assert text in text_of(inlines[0])
+    assert "|" not in code(text) and not UNSEEN.search(code(text))
 
 
-@given(TEXTS)
-def test_prose_is_one_paragraph_of_words(text):
+def assert_prose_is_one_paragraph_of_words(text):
     document = tokens(f"{prose(text)}\n\nend\n")
     assert {token.type for token in document} == {"paragraph_open", "inline", "paragraph_close"}
     *first, _ = (token for token in document if token.type == "inline")
     assert len(first) == bool(text.strip() if text.isprintable() else text)
-    if first and text.isprintable():
-        assert text_of(first[0]).split() == text.split()
-    assert "|" not in prose(text)
+    for token in first:
+        assert {child.type for child in token.children} <= WORDS
+        if text.isprintable():
+            assert text_of(token).split() == text.split()
+    assert "|" not in prose(text) and not UNSEEN.search(prose(text))
+
+
+@given(TEXTS)
+def test_any_text(text):
+    assert_code_is_read_word_for_word(text)
+    assert_prose_is_one_paragraph_of_words(text)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_nasty_text(text):
+    for around in (text, f"{text} a", f"a {text}", f"a{text}", f"{text}a", f"{text}{text}"):
+        assert_code_is_read_word_for_word(around)
+        assert_prose_is_one_paragraph_of_words(around)
+
+
+@pytest.mark.parametrize("text", ["@you", "a@b.c", "#12", "www.x.y", "http://x.y", "$x$", ":smile:"])
+def test_what_a_page_would_link_is_code(text):
+    assert prose(f"see {text} here") == f"see `{text}` here"
 
 
 @given(st.lists(TEXTS, min_size=4, max_size=4))
