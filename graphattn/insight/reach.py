@@ -36,6 +36,7 @@ from graphattn.dumps.rows import is_share
 from graphattn.dumps.table import left, width
 from graphattn.errors import GraphError
 from graphattn.graph import Ref
+from graphattn.insight.derivation import Frame
 from graphattn.insight.formula import number_text
 from graphattn.insight.index import read_index, show_index, show_place
 from graphattn.insight.layout import _words, _wrapped
@@ -296,7 +297,7 @@ def _compared(
     trace: Trace, ref: Ref, base: Trace, tainted: Trace | None, moved: Sequence[Trace], step: float
 ) -> Iterator[Touched]:
     """The later tensors of the graph, with the cells that came out otherwise."""
-    graph = trace.graph
+    graph, frame = trace.graph, Frame(0, trace)
     order = {name: place for place, name in enumerate(graph.nodes)}
     evaluated = {s.name for s in trace.steps}
     for node in graph.nodes.values():
@@ -317,7 +318,15 @@ def _compared(
                 differs = any(not _same(was, other) for other in others)
                 if (is_nan and not _is_nan(was)) or differs:
                     cells[index] = _slope(others, step, trace.numbers) if spec.kind == "float" else None
-            yield Touched(name, spec, trace.labels_of(spec), cells, hidden, node.op.moves, is_share(node.op))
+            yield Touched(
+                frame.tensor_name(trace._plan.places[Ref(node.name, port)]),
+                spec,
+                trace.labels_of(spec),
+                cells,
+                hidden,
+                node.op.moves,
+                is_share(node.op),
+            )
 
 
 def _is_nan(value: Any) -> bool:

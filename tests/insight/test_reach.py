@@ -9,6 +9,7 @@ import pytest
 from op_laws import calls
 from why_laws import cells
 
+import graphattn.ops  # noqa: F401  (fills the registry)
 from graphattn import Graph, GraphError, nested, run
 from graphattn.dumps.table import width
 from graphattn.op import OPS
@@ -25,7 +26,7 @@ def test_causality_is_visible():
     trace = toy_induction("qmxbz").run()
     for token in range(6):
         found = trace.reach("x", token, 3)
-        for name in ("layer0.residual", "layer1.residual", "logits"):
+        for name in ("layer0", "layer1", "logits"):
             rows = {index[0] for index in found[name].cells}
             assert rows == set(range(token, 6)), (token, name)
     assert "rows x…z" in str(trace.reach("x", "x", 3))
