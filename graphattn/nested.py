@@ -193,7 +193,10 @@ def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> Non
 
 def shown(value: Any) -> str:
     """A value in an error message, cut where it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deep, or an int of thousands of digits
+        return f"a {type(value).__name__}"
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

@@ -41,10 +41,10 @@ class Call:
         """
         key = (id(value), kinds[0])
         if key not in self._fed:
+            self._held.append(value)  # so that nothing else gets its id
             value, shape, kind = read(value, name, kinds)
             known = axes if axes is not None and len(axes) == len(shape) else None
             self._fed[key] = self.graph.input(name, shape, known, kind, title)
-            self._held.append(value)
             self.feeds[self._fed[key].name] = value
         return self._fed[key]
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import nested
+from ..axes import need_number
 from ..errors import GraphError
 from ..graph import Graph, Tensor
-from ..nested import rows
 from ..op import find
 from ..specimen import Specimen
 from .call import MASK, Call, flag, rank
@@ -35,12 +36,16 @@ def layer_norm(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e
     x = call.input("input", input)
     if not x.shape:
         raise GraphError("input has rank 0; expected rank 1 or more")
-    powers = [_power(row, float(eps)) for _, row in rows(call.feeds["input"], len(x.shape))]
+    if not isinstance(eps, (int, float)):
+        raise GraphError(f"eps is {nested.shown(eps)}; expected a number of 0 or more")
+    eps = need_number("eps", eps)
+    cells = nested.read(call.feeds["input"], x.spec, "input", allow_nonfinite=True)
+    powers = [_power(row, eps) for _, row in nested.rows(cells, len(x.shape))]
     scaled = g.multiply(x, _column(g, "scale", x, [2.0**k for k in powers]), name="scaled")
     deviation = g.subtract(scaled, g.mean(scaled, name="mean"), name="deviation")
     centered = g.subtract(deviation, g.mean(deviation, name="rounding_of_mean"), name="centered")
     variance = g.mean(g.multiply(centered, centered, name="squared"), name="variance")
-    eps_scaled = _column(g, "eps_scaled", x, [math.ldexp(float(eps), 2 * k) for k in powers])
+    eps_scaled = _column(g, "eps_scaled", x, [math.ldexp(eps, 2 * k) for k in powers])
     root = g.sqrt(g.add(variance, eps_scaled, name="stabilized"), name="root")
     y = g.divide(centered, root, name="normalized")
     for name, row, combine in (("weight", weight, g.multiply), ("bias", bias, g.add)):
@@ -81,7 +86,7 @@ def attention(
         g.reshape(x_q, (n_q, 1, d), name="q_rows"), g.reshape(x_k, (1, n_k, d), name="k_rows"), name="products"
     )
     scores = g.reshape(g.total(products, name="sums"), (n_q, n_k), name="scores")
-    scaled = g.scale(scores, **({"sqrt": d} if scale is None else {"multiply": scale}), name="scaled")
+    scaled = g.scale(scores, sqrt=d if scale is None else None, multiply=scale, name="scaled")
     if attn_mask is not None:
         mask = call.input("attn_mask", attn_mask, kinds=MASK)
         scaled = g.mask(

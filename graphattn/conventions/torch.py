@@ -380,7 +380,7 @@ class MultiheadAttention(_Module):
     ) -> Tensor:  # fmt: skip
         """The multi_head node."""
         g, p = call.graph, self.parameters(call)
-        appended = {
+        appended: dict[str, Any] = {
             f"appended_{side}": g.reshape(p[f"bias_{side}"], (self.e,), name=f"bias_{side}_row")
             for side in "kv"
             if self.add_bias_kv
@@ -405,9 +405,9 @@ class MultiheadAttention(_Module):
         return out if self.batch_first or not batch else g.transpose(out, perm=(1, 0, 2), name=name)
 
 
-def packed(g: Graph, p: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def packed(g: Graph, p: Mapping[str, Tensor]) -> dict[str, Any]:
     """w_q, b_q, … of the multi_head op, from PyTorch's parameters: rows of q, then of k, then of v."""
-    found: dict[str, Tensor] = {}
+    found: dict[str, Any] = {}
     if "in_proj_weight" in p:
         parts = g.split(p["in_proj_weight"], 3, axis=0, name="in_proj_weight_parts")
         found.update(zip(("w_q", "w_k", "w_v"), parts))
@@ -553,7 +553,7 @@ class TransformerEncoder:
             raise GraphError(f"encoder_layer is {shown(encoder_layer)}; expected a TransformerEncoderLayer")
         self.layers = [copy(encoder_layer) for _ in range(count("num_layers", num_layers))]
         self.norm = copy(norm)
-        parts = {f"layers.{i}.": layer for i, layer in enumerate(self.layers)}
+        parts: dict[str, _Module] = {f"layers.{i}.": layer for i, layer in enumerate(self.layers)}
         if self.norm is not None:
             parts["norm."] = self.norm
         own: dict[str, dict[str, Any]] = {prefix: {} for prefix in parts}

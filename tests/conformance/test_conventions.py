@@ -440,7 +440,7 @@ HEADS = [[X]]
         (lambda: onnx.Attention(HEADS, HEADS), "Attention needs 'V'"),
         (lambda: onnx.Attention(HEADS, HEADS, HEADS, softcapp=1.0), "did you mean 'softcap'?"),
         (lambda: onnx.Tanh(X, X), "Tanh takes 1 inputs, got 2 or more"),
-        (lambda: onnx.MatMul(1.0, X), "A has rank 0; expected rank 1"),
+        (lambda: onnx.MatMul(1.0, X), "A has rank 0; expected rank 1 or more"),
         (lambda: onnx.RotaryEmbedding([[X]], [[1.0, 1.0]], [[0.0, 0.0]], [[0, 0]]), "cos_cache gives"),
         (
             lambda: onnx.model([{"op": "Conv", "attrs": {}, "inputs": [], "outputs": ["y"]}], {}, ["y"]),
@@ -468,3 +468,49 @@ def test_each_call_is_a_graph_that_can_be_saved():
     ):
         assert parse_graph(graph_text(specimen.graph)) == specimen.graph
         assert specimen.run(level="primitive").outputs == specimen.run().outputs
+
+
+DEEP: list = []
+for _ in range(5000):
+    DEEP = [DEEP]
+ODD = [
+    None, 1, -1, 0, 2.5, NAN, True, "x", b"x", {}, set(), [], [[]], [[1.0], [1.0, 2.0]], [["a"]], [[None]], DEEP,
+    10**400, [[10**400]], object(), 1j, [[1j]], range(3), X, HEADS, [[True, False], [True, True]], [[1, 0], [0, 1]],
+]  # fmt: skip
+CALLS = {
+    "sdpa": lambda a: torch.scaled_dot_product_attention(*a[:4], is_causal=a[4], scale=a[5]),
+    "MultiheadAttention": lambda a: torch.MultiheadAttention(a[0], a[1], bias=a[2], kdim=a[3], state_dict=a[4]),
+    "forward": lambda a: torch.MultiheadAttention(2, 1, state_dict=E2)(*a[:3], a[3], a[4], a[5], a[6]),
+    "TransformerEncoder": lambda a: torch.TransformerEncoder(a[0], a[1], a[2], state_dict=a[3]),
+    "TransformerEncoderLayer": lambda a: torch.TransformerEncoderLayer(a[0], a[1], a[2], activation=a[3]),
+    "layer_norm": lambda a: torch.layer_norm(a[0], a[1], a[2], a[3], a[4]),
+    "Attention": lambda a: onnx.Attention(*a[:7], is_causal=a[7], q_num_heads=a[8], softcap=a[9], scale=a[10]),
+    "RotaryEmbedding": lambda a: onnx.RotaryEmbedding(*a[:4], num_heads=a[5], rotary_embedding_dim=a[6]),
+    "Split": lambda a: onnx.Split(a[0], a[1], axis=a[2], num_outputs=a[3]),
+    "Gemm": lambda a: onnx.Gemm(*a[:3], alpha=a[3], beta=a[4], transA=a[5]),
+    "Transpose": lambda a: onnx.Transpose(a[0], perm=a[1]),
+    "Add": lambda a: onnx.Add(a[0], a[1], broadcast=a[2], axis=a[3], opset=a[4]),
+    "Softmax": lambda a: onnx.Softmax(a[0], axis=a[1], opset=a[2]),
+    "Reshape": lambda a: onnx.Reshape(a[0], a[1]),
+    "model": lambda a: onnx.model(a[0], a[1], a[2], a[3]),
+    "node": lambda a: onnx.model(
+        [{"op": "Softmax", "attrs": a[0], "inputs": ["x"], "outputs": ["y"]}], {"x": a[1]}, a[2], a[3]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_odd_arguments_are_told_in_a_sentence(name):
+    dice = random.Random(name)
+    fine = [X, HEADS, [X], None, False, 0, 1, 2, -1, 1.0, ["y"]]
+    told = 0
+    for _ in range(120):
+        arguments = [dice.choice(ODD if dice.random() < 0.35 else fine) for _ in range(12)]
+        try:
+            made = CALLS[name](arguments)
+            if hasattr(made, "run"):
+                made.run()
+        except GraphError as error:
+            told += 1
+            assert str(error) and len(str(error)) < 2000
+    assert told > 20

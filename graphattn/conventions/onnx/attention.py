@@ -88,8 +88,7 @@ def Attention(
     if nonpad_kv_seqlen is not None:
         lengths = _lengths(nonpad_kv_seqlen, batch, n_k)
         if causal or window:
-            reach = {"left": left, "right": 0 if causal else right}
-            shown_by.append(_by_sequence(g, lengths, n_q, n_k, reach))
+            shown_by.append(_by_sequence(g, lengths, n_q, n_k, left, 0 if causal else right))
         given = g.constant(lengths, name="nonpad_kv_seqlen")
         real = g.padding_mask(given, n_k, name="nonpad")
         shown_by.append(g.reshape(real, (batch, 1, 1, n_k), name="nonpad_by_query"))
@@ -160,10 +159,12 @@ def _lengths(given: Any, batch: int, n_k: int) -> list[int]:
     return list(given)
 
 
-def _by_sequence(g: Graph, lengths: list[int], n_q: int, n_k: int, reach: dict[str, int | None]) -> Tensor:
+def _by_sequence(
+    g: Graph, lengths: list[int], n_q: int, n_k: int, left: int | None, right: int | None
+) -> Tensor:
     """What each query of each sequence sees, where the last query stands at its sequence's last key."""
     masks = [
-        g.window_mask(n_q, n_k, **reach, offset=length - n_q, name=f"visible{i}")
+        g.window_mask(n_q, n_k, left=left, right=right, offset=length - n_q, name=f"visible{i}")
         for i, length in enumerate(lengths)
     ]
     if not masks:

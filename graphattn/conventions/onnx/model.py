@@ -10,7 +10,7 @@ from ...graph import Graph, Tensor
 from ...nested import shown
 from ...specimen import Specimen
 from ..call import Call, read
-from .operator import OPERATORS, Inner
+from .operator import OPERATORS, Inner, whole
 
 FIELDS = ("op", "attrs", "inputs", "outputs")
 
@@ -27,6 +27,15 @@ def model(
     inputs: values by tensor name; those in `initializers` are declared as parameters. A name that is no
     identifier gets a t in front (`t0`); a node's tensors stand in the scope op_number (`Gemm_0`).
     """
+    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
+        raise GraphError(f"inputs is {shown(inputs)}; expected a dict of values by tensor name")
+    for what, names in (("outputs", outputs), ("initializers", initializers)):
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+            raise GraphError(f"{what} is {shown(names)}; expected a list of tensor names")
+    if not isinstance(nodes, (list, tuple)):
+        raise GraphError(f"nodes is {shown(nodes)}; expected a list of dicts")
+    if opset is not None:
+        whole("opset", opset, 1)
     call = Call("model")
     g = call.graph
     tensors: dict[str, Any] = {"": None}
@@ -37,16 +46,18 @@ def model(
             tensors[name] = call.input(_name(name), value, kinds=("float", "int", "bool"))
     known = dict(inputs)
     for number, node in enumerate(nodes):
-        op, attributes, taken, given = (node.get(field) for field in FIELDS)
+        op, attributes, taken, given = _fields(node, number)
         if op == "Constant":
-            value = next(v for k, v in attributes.items() if k.startswith("value"))
+            value = next((v for k, v in attributes.items() if k.startswith("value")), None)
+            if value is None or len(given) != 1:
+                raise GraphError(f"node {number} is a Constant without a value; expected one, and one output")
             known[given[0]] = value
             tensors[given[0]] = g.constant(value, name=_name(given[0]))
             continue
         if op not in OPERATORS:
             raise GraphError(f"node {number} is {shown(op)}; no such operator is known{suggest(op, OPERATORS)}")
         with g.scope(f"{op}_{number}"):
-            results = _built(g, op, attributes or {}, taken, given, opset, tensors, known)
+            results = _built(g, op, attributes, taken, given, opset, tensors, known)
         for name, result in zip(given, results):
             if name:
                 tensors[name] = result
@@ -58,6 +69,18 @@ def model(
     if any(isinstance(tensors[name], Inner) for name in outputs):
         call.graph = g.at("op")
     return call.specimen(**{_name(name): call.graph.tensor(tensors[name].name) for name in outputs})
+
+
+def _fields(node: Any, number: int) -> tuple[str, dict[str, Any], Sequence[str], Sequence[str]]:
+    """op, attrs, inputs and outputs of a node; each tensor's name is text."""
+    if not isinstance(node, Mapping) or not isinstance(node.get("op"), str):
+        raise GraphError(f"node {number} is {shown(node)}; expected a dict with {', '.join(FIELDS)}")
+    attributes = node.get("attrs") or {}
+    names = [node.get(field) or [] for field in ("inputs", "outputs")]
+    texts = all(isinstance(part, (list, tuple)) and all(isinstance(n, str) for n in part) for part in names)
+    if not isinstance(attributes, Mapping) or not texts:
+        raise GraphError(f"node {number} is {shown(node)}; expected attrs by name, and lists of tensor names")
+    return node["op"], dict(attributes), names[0], names[1]
 
 
 def _built(

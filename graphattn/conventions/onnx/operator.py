@@ -79,9 +79,16 @@ class Operator:
 
     def check(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """The attributes without those left out; refused where the operator has no such one."""
-        for name in attributes:
+        for name, value in attributes.items():
             if name not in self.keywords:
                 raise GraphError(f"{self.name} has no attribute {name!r}{suggest(name, self.keywords)}")
+            if not _plain(value):
+                raise GraphError(
+                    f"{name} of {self.name} is {nested.shown(value)};"
+                    " expected a number, text, or a list of ints"
+                )
+        if attributes.get("opset") is not None:
+            whole("opset", attributes["opset"], 1)
         return {name: value for name, value in attributes.items() if value is not None}
 
     def __call__(self, *inputs: Any, **given: Any) -> Specimen:
@@ -137,9 +144,23 @@ def operator(*outputs: str) -> Callable[[Callable[..., Outputs]], Operator]:
     return enter
 
 
+def _plain(value: Any) -> bool:
+    """Whether an attribute is what ONNX's are: a number, text, or a list of integers."""
+    if isinstance(value, (list, tuple)):
+        return all(type(item) is int for item in value)
+    return value is None or isinstance(value, (int, float, str))
+
+
+def integers(what: str, value: Any) -> list[int]:
+    """Sizes or axes: a list of integers."""
+    if not isinstance(value, (list, tuple)) or not all(type(item) is int for item in value):
+        raise GraphError(f"{what} is {nested.shown(value)}; expected a list of ints")
+    return list(value)
+
+
 def switch(what: str, value: Any) -> bool:
     """An attribute that is 0 or 1."""
-    if value not in (0, 1):
+    if isinstance(value, (list, tuple)) or value not in (0, 1):
         raise GraphError(f"{what} is {nested.shown(value)}; expected 0 or 1")
     return bool(value)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from ...axes import Spec, broadcast, position
 from ...errors import GraphError
 from ...graph import Graph, Tensor
 from ..call import rank
-from .operator import Bools, Cells, Indices, Numbers, Outputs, Static, operator, switch, whole
+from .operator import Bools, Cells, Indices, Numbers, Outputs, Static, integers, operator, switch, whole
 
 # ---------------------------------------------------------------- elementwise
 
@@ -141,7 +142,7 @@ def Where(g: Graph, condition: Bools, X: Cells, Y: Cells) -> Outputs:
 # ---------------------------------------------------------------- along an axis
 
 
-def _joint(g: Graph, op: str, x: Tensor, axis: int | None, opset: int | None, **attributes: object) -> Tensor:
+def _joint(g: Graph, op: str, x: Tensor, axis: int | None, opset: int | None, **attributes: Any) -> Tensor:
     """An op along one axis; before opset 13, along that axis (1 if not given) and all after it, as one."""
     if opset is None or opset >= 13:
         return g.apply(op, x, axis=-1 if axis is None else axis, **attributes)
@@ -233,7 +234,7 @@ def RotaryEmbedding(
     packed = rank("X", X, 3, 4) == 3
     x = X
     if packed:
-        if not num_heads or X.shape[2] % num_heads:
+        if not whole("num_heads", num_heads, 0) or X.shape[2] % num_heads:
             raise GraphError(f"X has {X.shape[2]} columns and num_heads is {num_heads}; expected a divisor")
         parts = g.reshape(X, (*X.shape[:2], num_heads, X.shape[2] // num_heads), name="X_parts")
         x = g.transpose(parts, perm=(0, 2, 1, 3), name="X_heads")
@@ -259,7 +260,8 @@ def _folded(
 ) -> Outputs:
     if not axes and noop_with_empty_axes:
         return [x]
-    places = sorted({position(axis, len(x.shape)) for axis in axes or range(len(x.shape))})
+    given = integers("axes", axes) if axes else range(len(x.shape))
+    places = sorted({position(axis, len(x.shape)) for axis in given})
     y = x
     for place in places:
         y = g.apply(op, y, axis=place)
@@ -290,7 +292,9 @@ def ReduceSum(
 @operator("Y")
 def MatMul(g: Graph, A: Tensor, B: Tensor) -> Outputs:
     """numpy.matmul: a vector on the left is a row, on the right a column, and that axis goes again."""
-    rank("A", A, *range(1, 33)), rank("B", B, *range(1, 33))
+    for name, x in (("A", A), ("B", B)):
+        if not x.shape:
+            raise GraphError(f"{name} has rank 0; expected rank 1 or more")
     row, column = len(A.shape) == 1, len(B.shape) == 1
     a = g.reshape(A, (1, *A.shape), name="A_row") if row else A
     b = g.reshape(B, (*B.shape, 1), name="B_column") if column else B
@@ -307,7 +311,8 @@ def Gemm(
     transA: int = 0, transB: int = 0, broadcast: int = 0,
 ) -> Outputs:  # fmt: skip
     """alpha A′B′ + beta C, where ′ transposes if transA, transB say so; C stretches."""
-    rank("A", A, 2), rank("B", B, 2)
+    for name, x in (("A", A), ("B", B)):
+        rank(name, x, 2)
     a = g.transpose(A, name="A_t") if switch("transA", transA) else A
     b = g.transpose(B, name="B_t") if switch("transB", transB) else B
     y = g.matmul(a, b, name="product")
@@ -326,7 +331,7 @@ def Gemm(
 @operator("transposed")
 def Transpose(g: Graph, data: Cells, *, perm: list[int] | None = None) -> Outputs:
     """Axis k of the result is axis perm[k]; all axes the other way round where perm is not given."""
-    order = tuple(reversed(range(len(data.shape)))) if perm is None else tuple(perm)
+    order = tuple(reversed(range(len(data.shape)))) if perm is None else tuple(integers("perm", perm))
     return [g.transpose(data, perm=order)]
 
 
@@ -341,7 +346,7 @@ def Split(
         count = whole("num_outputs", outputs if num_outputs is None else num_outputs, 1)
         size = -(-n // count)
         split = [max(0, min(size, n - i * size)) for i in range(count)]
-    pieces = g.split(input, tuple(split), axis=axis)
+    pieces = g.split(input, tuple(integers("split", split)), axis=axis)
     return pieces if isinstance(pieces, tuple) else [pieces]
 
 
@@ -356,7 +361,8 @@ def Trilu(g: Graph, input: Cells, k: Static | None = None, *, upper: int = 1) ->
     """What is on or above (upper=0: below) the k-th diagonal; 0 elsewhere."""
     while isinstance(k, (list, tuple)) and len(k) == 1:
         k = k[0]
-    return [g.trilu(input, k=0 if k is None else k, upper=switch("upper", upper))]
+    diagonal: Any = 0 if k is None else k
+    return [g.trilu(input, k=diagonal, upper=switch("upper", upper))]
 
 
 @operator("output")
@@ -370,7 +376,7 @@ def Reshape(g: Graph, data: Cells, shape: Static | None = None, *, allowzero: in
     """The cells in another shape; −1 is what is left, and 0 keeps a size unless allowzero."""
     sizes = [
         data.shape[i] if size == 0 and not allowzero and i < len(data.shape) else size
-        for i, size in enumerate(shape or ())
+        for i, size in enumerate([] if shape is None else integers("shape", shape))
     ]
     return [g.reshape(data, tuple(sizes))]
 
@@ -378,7 +384,7 @@ def Reshape(g: Graph, data: Cells, shape: Static | None = None, *, allowzero: in
 @operator("output")
 def Expand(g: Graph, input: Cells, shape: Static | None = None) -> Outputs:
     """The input stretched to what it and `shape` broadcast to."""
-    sizes = broadcast(input.spec, Spec(tuple(shape or ())))[0]
+    sizes = broadcast(input.spec, Spec(tuple([] if shape is None else integers("shape", shape))))[0]
     return [g.broadcast(input, sizes)]
 
 
@@ -392,8 +398,11 @@ def Flatten(g: Graph, input: Cells, *, axis: int = 1) -> Outputs:
 @operator("expanded")
 def Unsqueeze(g: Graph, data: Cells, axes: Static | None = None) -> Outputs:
     """With axes of size 1 put in at these places of the result."""
-    total = len(data.shape) + len(axes or ())
-    places = {position(axis, total) for axis in axes or ()}
+    given = [] if axes is None else integers("axes", axes)
+    total = len(data.shape) + len(given)
+    places = {position(axis, total) for axis in given}
+    if len(places) != len(given):
+        raise GraphError(f"axes is {given}; expected each place once")
     rest = iter(data.shape)
     return [g.reshape(data, tuple(1 if i in places else next(rest) for i in range(total)))]
 
@@ -403,5 +412,5 @@ def Squeeze(g: Graph, data: Cells, axes: Static | None = None) -> Outputs:
     """Without these axes, or without any axis of size 1."""
     places = [i for i, size in enumerate(data.shape) if size == 1]
     if axes is not None:
-        places = [position(axis, len(data.shape)) for axis in axes]
+        places = [position(axis, len(data.shape)) for axis in integers("axes", axes)]
     return [g.reshape(data, tuple(size for i, size in enumerate(data.shape) if i not in places))]
