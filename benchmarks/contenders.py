@@ -18,7 +18,7 @@ from operator import add
 from typing import Any
 
 from graphattn import Graph, Trace, run
-from graphattn.numbers import dot
+from graphattn.numbers import dot, finite
 from graphattn.ops.causal_mask import causal_mask
 from graphattn.ops.concat import concat
 from graphattn.ops.layernorm import layernorm
@@ -109,7 +109,7 @@ def straight_line(case: Case) -> Contender:
             scaled = [scale_dividing(row, divisor) for row in scores]
             masked = [mask_hiding(row, see, hidden) for row, see in zip(scaled, visible)]
             weights = [softmax(row) for row in masked]
-            outs.append(matmul_absorbing(weights, values, dot, math.isfinite, 0.0))
+            outs.append(matmul_absorbing(weights, values, dot, finite, 0.0))
         joined = [concat(*parts) for parts in zip(*outs)]
         mixed = linear(joined, w_o, None, dot)
         return [list(map(add, row, more)) for row, more in zip(x, mixed)]

@@ -190,7 +190,7 @@ def absorbing(
         rank = 1 if a.rank and b.rank else 0
         return Kernel(
             row if rank else cell, rank, rank,
-            pair=function(numbers), isfinite=numbers.isfinite, zero=numbers.lift(0),
+            pair=function(numbers), finite=numbers.finite, zero=numbers.lift(0),
         )  # fmt: skip
 
     def explain(index: tuple[int, ...], a: Spec, b: Spec, *, absorb_zeros: bool) -> Expression:

@@ -21,7 +21,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import mul
 from typing import Any
 
@@ -63,6 +63,11 @@ class Numbers:
     cell: type | None = None
     """The class of its numbers, where rows of just these need no lifting."""
 
+    @property
+    def finite(self) -> Callable[[Sequence[Any]], bool]:
+        """Whether all numbers of a row are finite."""
+        return finite if self.cell is float else partial(each_finite, isfinite=self.isfinite)
+
 
 # ---------------------------------------------------------------- float, by IEEE 754
 
@@ -88,6 +93,16 @@ def maximum(values: Sequence[float]) -> float:
     """The largest of the values; NaN if one of them is."""
     largest = max(values, default=-math.inf)
     return math.nan if any(v != v for v in values) else largest
+
+
+def finite(values: Sequence[float]) -> bool:
+    """Whether all of the values are finite. Mostly their sum tells it."""
+    return math.isfinite(sum(values)) or all(map(math.isfinite, values))
+
+
+def each_finite(values: Sequence[Any], isfinite: Callable[[Any], bool]) -> bool:
+    """Whether all of the values are finite, in any number type."""
+    return all(map(isfinite, values))
 
 
 def divide(a: float, b: float) -> float:

@@ -132,6 +132,9 @@ class Op:
     gradient: Callable[..., Any] | None = None
     """None = that of its expansion; an op that has neither, and whose results are floats, has no
     gradient, unless it is fed or has no operands."""
+    summed: Callable[..., Any] | None = None
+    """(g, operands of a call, operands of another, …, *, attributes) → the sum of the results in fewer
+    nodes, or None where that does not work out. Cotangents that arrive at a tensor are added so."""
     mistakes: tuple[Any, ...] = ()
 
     @cached_property

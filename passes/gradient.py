@@ -191,7 +191,7 @@ class _Backward:
 
     def _go_back(self) -> None:
         active = self._active()
-        for node in reversed(self.old.nodes.values()):
+        for node in reversed(list(self.old.nodes.values())):
             refs = [Ref(node.name, port) for port in range(len(node.ports))]
             if any(ref in self.found for ref in refs):
                 with self._inside(node.name):
@@ -210,7 +210,7 @@ class _Backward:
     def _settle(self, node: Node, refs: Sequence[Ref]) -> None:
         """Sum up what arrives at the results of a node."""
         for ref, port in zip(refs, node.ports, strict=True):
-            arrived = self.found.pop(ref, [])
+            arrived = self._together(self.found.pop(ref, []))
             if arrived:
                 whole = Tensor(self.raw, arrived[0])
                 name = self.prefix + (port or node.name.rpartition(".")[2])
@@ -218,6 +218,26 @@ class _Backward:
                     own = self._free_inside(f"{name}_{left}" if left else name)
                     whole = self.raw.add(whole, Tensor(self.raw, more), name=own)
                 self.final[ref] = whole.ref
+
+    def _together(self, arrived: list[Ref]) -> list[Ref]:
+        """What arrives, in fewer tensors where several come from one kind of op that knows how to."""
+        groups: dict[Any, list[Ref]] = {}
+        for ref in arrived:
+            node = self.raw.nodes[ref.node]
+            alike = node.op.summed is not None and node.ports == ("",) and ref.node not in self.old.nodes
+            groups.setdefault((node.op, tuple(sorted(node.attributes.items()))) if alike else ref, []).append(
+                ref
+            )
+        kept: list[Ref] = []
+        for refs in groups.values():
+            op = self.raw.nodes[refs[0].node].op
+            if len(refs) > 1 and op.summed is not None:
+                nodes = [self.raw.nodes[ref.node] for ref in refs]
+                calls = [tuple(None if r is None else Tensor(self.raw, r) for r in n.operands) for n in nodes]
+                whole = op.summed(self.raw, *calls, **nodes[0].attributes)
+                refs = refs if whole is None else [whole.ref]
+            kept += refs
+        return kept
 
     def _free_inside(self, name: str) -> str:
         full, count, start = name, 0, self.raw._open[-1]
@@ -294,7 +314,7 @@ def _in_order(made: _Backward) -> Graph:
     same = repeated(raw, own)
     final = {ref: _first(last, same) for ref, last in made.final.items()}
     needed = {_first(tensor.ref, same).node for name, tensor in raw.outputs.items() if name not in old.outputs}
-    for node in reversed(raw.nodes.values()):
+    for node in reversed(list(raw.nodes.values())):
         if node.name in needed:
             needed.update(_first(ref, same).node for ref in node.operands if ref is not None)
     called = {

@@ -39,14 +39,14 @@ def matmul_constant(a, b, dot, columns):
     return [[dot(row, column) for column in columns] for row in map(tuple, a)]
 
 
-def matmul_absorbing(a, b, dot, isfinite, zero):
+def matmul_absorbing(a, b, dot, finite, zero):
     """As matmul, but where a sum is not finite, it is taken again without the factors that are 0."""
     columns = list(zip(*b))
     y = [[dot(row, column) for column in columns] for row in map(tuple, a)]
     for row, results in zip(a, y):
-        if not all(map(isfinite, results)):
+        if not finite(results):
             for j, result in enumerate(results):
-                if not isfinite(result):
+                if not finite([result]):
                     kept = [(p, q) for p, q in zip(row, columns[j]) if p != 0 and q != 0]
                     results[j] = dot([p for p, _ in kept], [q for _, q in kept]) if kept else zero
     return y
@@ -60,7 +60,7 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
     if not a.shape[-1]:
         return Kernel(matmul_empty, 2, 2, columns=b.shape[-1], zero=numbers.lift(0))
     if absorb_zeros:
-        return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, isfinite=numbers.isfinite, zero=numbers.lift(0))
+        return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, finite=numbers.finite, zero=numbers.lift(0))
     if b.value is not None and b.rank == 2:
         return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
     return Kernel(matmul, 2, 2, dot=numbers.dot)
@@ -70,6 +70,16 @@ def gradient(g, dy, y, a, b, *, absorb_zeros):
     d_a = g.matmul(dy, transposed(g, b), absorb_zeros=True)
     d_b = g.matmul(transposed(g, a), dy, absorb_zeros=True)
     return unbroadcast(g, d_a, a), unbroadcast(g, d_b, b)
+
+
+def summed(g, *products, absorb_zeros):
+    """Σ a b over several products is one: [a₀ a₁ …] times b₀, b₁, … below each other."""
+    left, right = zip(*products, strict=True)
+    if any(a.shape[:-1] != left[0].shape[:-1] for a in left) or any(
+        (*b.shape[:-2], b.shape[-1]) != (*right[0].shape[:-2], right[0].shape[-1]) for b in right
+    ):
+        return None
+    return g.matmul(g.concat(*left, axis=-1), g.concat(*right, axis=-2), absorb_zeros=absorb_zeros)
 
 
 def transposed(g, x):
@@ -100,6 +110,7 @@ register(
         kernel=kernel,
         explain=explain,
         gradient=gradient,
+        summed=summed,
         cost=lambda a, b, **_: 2 * shape(a, b).size * a.shape[-1],
         samples=(
             Sample(([[1.0, 2.0], [3.0, 4.0], [0.5, -1.0]], [[0.1, 0.2, 0.3], [-1.0, 2.0, 0.7]])),

@@ -11,17 +11,17 @@ from ..elementwise import absorbing, times, unbroadcast
 from ..op import register
 
 
-def multiply_absorbing(a, b, pair, isfinite, zero):
+def multiply_absorbing(a, b, pair, finite, zero):
     if len(a) != len(b):  # one of them is stretched
         a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a))
     y = list(map(pair, a, b))
-    if all(map(isfinite, y)):
+    if finite(y):
         return y
-    return [zero if (p == 0 or q == 0) and not isfinite(v) else v for p, q, v in zip(a, b, y)]
+    return [zero if (p == 0 or q == 0) and not finite([v]) else v for p, q, v in zip(a, b, y)]
 
 
-def multiply_cell_absorbing(a, b, pair, isfinite, zero):
-    return multiply_absorbing([a], [b], pair, isfinite, zero)[0]
+def multiply_cell_absorbing(a, b, pair, finite, zero):
+    return multiply_absorbing([a], [b], pair, finite, zero)[0]
 
 
 def gradient(g, dy, y, a, b, *, absorb_zeros):

@@ -24,7 +24,21 @@ def where(condition, a, b):
     return a if condition else b
 
 
+def where_row(condition, a, b):
+    return [p if see else q for see, p, q in zip(condition, a, b)]
+
+
+def where_row_or_cell(condition, a, b):
+    """b is one cell for the whole row."""
+    return [p if see else b for see, p in zip(condition, a)]
+
+
 def kernel(numbers: Numbers, condition: Spec, a: Spec, b: Spec) -> Kernel:
+    if condition.shape[-1:] == a.shape[-1:] != ():
+        if b.shape[-1:] == a.shape[-1:]:
+            return Kernel(where_row, 1, 1, 1)
+        if not b.rank:
+            return Kernel(where_row_or_cell, 1, 1, 0)
     return Kernel(where, 0, 0, 0)
 
 

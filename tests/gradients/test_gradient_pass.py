@@ -176,6 +176,24 @@ def test_work_that_is_there_already_is_not_done_again():
     assert list(nested.flat(a)) == pytest.approx(list(nested.flat(b)))
 
 
+def test_what_arrives_from_several_products_is_one_product():
+    """The input's gradient of q, k and v is one product of inner length 3 d."""
+    made = specimen("block", n=3, d=4)
+    graph = gradient(made.graph, of="Y")
+    products = [node for node in graph.nodes.values() if node.name.endswith(".d_norm")]
+    assert [graph.spec(products[0].operands[0]).shape, len(products)] == [(3, 12), 1]
+
+
+def test_products_of_other_shapes_are_added_one_by_one():
+    graph = Graph("unlike")
+    x = graph.input("x", (2, 3))
+    for name, batch in (("a", ()), ("b", (2,)), ("c", ())):
+        w = graph.input(name, (*batch, 3, 2))
+        graph.output(**{f"y_{name}": graph.matmul(x, w)})
+    feeds = {name: normal(name, spec.shape) for name, spec in graph.inputs.items()}
+    assert check_gradients(graph, feeds, list(graph.outputs)).ok
+
+
 # ---------------------------------------------------------------- what is refused
 
 
