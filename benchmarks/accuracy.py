@@ -159,7 +159,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--inputs", type=int, default=1000, help="random inputs for each op")
     parser.add_argument("op", nargs="*", help="only these ops")
     options = parser.parse_args(arguments)
-    sys.stdout.reconfigure(encoding="utf-8")  # pyright: ignore[reportAttributeAccessIssue]
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8")  # pyright: ignore[reportAttributeAccessIssue]
     print(f"Largest errors in ulps; {options.inputs} random inputs each; Python {sys.version.split()[0]}")
     print(f"{'':<20}{'samples':>10}{'random':>10}{'of row':>10}")
     for row in table(options.op, options.inputs):

@@ -474,8 +474,9 @@ DEEP: list = []
 for _ in range(5000):
     DEEP = [DEEP]
 ODD = [
-    None, 1, -1, 0, 2.5, NAN, True, "x", b"x", {}, set(), [], [[]], [[1.0], [1.0, 2.0]], [["a"]], [[None]], DEEP,
-    10**400, [[10**400]], object(), 1j, [[1j]], range(3), X, HEADS, [[True, False], [True, True]], [[1, 0], [0, 1]],
+    None, 1, -1, 0, 2.5, NAN, True, "x", b"x", {}, set(), [], [[]], [[1.0], [1.0, 2.0]], [["a"]], [[None]],
+    DEEP, 10**400, [[10**400]], object(), 1j, [[1j]], range(3), X, HEADS, [[True, False], [True, True]],
+    [[1, 0], [0, 1]],
 ]  # fmt: skip
 CALLS = {
     "sdpa": lambda a: torch.scaled_dot_product_attention(*a[:4], is_causal=a[4], scale=a[5]),
