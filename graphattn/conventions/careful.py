@@ -1,13 +1,14 @@
-"""Layer norm and attention as graphs that lose as little as doubles allow.
+"""Softmax, layer norm and attention as graphs that lose as little as doubles allow.
 
 The textbook's steps, as everybody computes them, lose digits where a row's spread is small beside its
 mean, where squares leave the range of doubles, where a mask adds a large number to a whole row, or
 where values cancel. Here the same mathematics takes a few more steps, which are all in the trace:
 
+    softmax      exp also gets what rounding took from x − max
     layer_norm   each row times a power of 2 that keeps its squares in range; and the mean of the
                  deviations, which is nothing but the mean's own rounding, is taken away from them
-    attention    every sum of products is rounded once (math.fsum of the products); what the mask adds to
-                 all of a row is left out
+    attention    every sum of products is rounded once more than its products (math.fsum); what the mask adds
+                 to all of a row is left out; the careful softmax
 
 For porters: what a result should be where theirs and `run(numbers="mpmath")` differ.
 """
@@ -94,7 +95,7 @@ def attention(
         )
     if flag("is_causal", is_causal):
         scaled = g.mask(scaled, g.causal_mask(n_q, n_k, name="visible"), name="masked")
-    weights = g.softmax(scaled, name="weights")
+    weights = _softmax(g, scaled, -1, "zero")
     shares = g.multiply(
         g.reshape(weights, (n_q, n_k, 1), name="weights_of_keys"),
         g.reshape(x_v, (1, n_k, d_v), name="v_rows"),
@@ -102,6 +103,36 @@ def attention(
     )  # fmt: skip
     out = g.reshape(g.total(shares, axis=-2, name="totals"), (n_q, d_v), name="out")
     return call.specimen(out=out, weights=weights)
+
+
+def softmax(input: Any, dim: int = -1) -> Specimen:
+    """exp(x − max) / Σ exp(x − max) along `dim`; a row of −∞ alone gives NaN. Output: y."""
+    call = Call("softmax")
+    return call.specimen(y=_softmax(call.graph, call.input("input", input), dim, "nan"))
+
+
+def _softmax(g: Graph, x: Tensor, axis: int, empty: str) -> Tensor:
+    """Softmax in which exp gets what rounding took from x − max: eˢ⁺ᵗ = eˢ + eˢ t for a tiny t.
+
+    t is exact (Knuth's TwoSum); it is 0 where s is −∞.
+    """
+    zero = g.constant(0.0, name="no_rounding")
+    peak = g.maximum(x, axis=axis, name="peak")
+    some = g.visible(peak, name="some_visible")
+    peak = g.where(some, peak, zero, name="safe_peak")
+    s = g.subtract(x, peak, name="shifted")
+    bound = g.subtract(s, x, name="shifted_less_x")
+    of_x = g.subtract(x, g.subtract(s, bound, name="x_again"), name="rounding_of_x")
+    of_peak = g.add(peak, bound, name="rounding_of_peak")
+    t = g.where(
+        g.visible(s, name="visible_shifted"), g.subtract(of_x, of_peak, name="rounding"), zero, name="rest"
+    )
+    raised = g.exp(s, name="raised_rounded")
+    raised = g.add(raised, g.multiply(raised, t, name="raised_rest"), name="raised")
+    total = g.total(raised, axis=axis, name="total")
+    if empty == "zero":
+        total = g.where(some, total, g.constant(1.0, name="one"), name="safe_total")
+    return g.divide(raised, total, name="weights")
 
 
 def _without_common(g: Graph, mask: Tensor) -> Tensor:

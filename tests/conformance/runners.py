@@ -160,7 +160,7 @@ CAREFUL = {
     "attention": lambda a, t: careful.attention(
         t["q"], t["k"], t["v"], t.get("attn_mask"), is_causal=a["is_causal"], scale=a["scale"]
     ),
-    "softmax": MP["softmax"],
+    "softmax": lambda a, t: careful.softmax(t["x"], a["axis"]),
     "layer_norm": lambda a, t: careful.layer_norm(t["x"], t.get("weight"), t.get("bias"), a["eps"]),
 }
 

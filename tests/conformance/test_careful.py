@@ -1,4 +1,4 @@
-"""Layer norm and attention with care, on inputs where the textbook's steps fail, beside 50 digits and more."""
+"""Softmax, layer norm and attention with care, on inputs where the textbook's steps fail, beside 50 digits and more."""
 
 import math
 import random
@@ -93,6 +93,24 @@ def test_attention(seed):
         for c, got in enumerate(trace["out"][i]):
             terms = [w * mpmath.mpf(v[j][c]) for j, w in enumerate(weights)]
             assert abs(got - mpmath.fsum(terms)) <= 8 * 2.0**-53 * mpmath.fsum(map(abs, terms))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_softmax(seed):
+    """Within 3 ulps, the smallest weight too."""
+    dice = random.Random(100 + seed)
+    row = [dice.gauss(0, 10.0 ** (seed % 4 - 1)) for _ in range(12)] + [-math.inf] * (seed % 2)
+    raised = [mpmath.exp(mpmath.mpf(v)) if v > -math.inf else mpmath.mpf(0) for v in row]
+    total = mpmath.fsum(raised)
+    for got, e in zip(careful.softmax(row).run()["y"], raised):
+        assert near(got, e / total, 3)
+
+
+def test_softmax_at_the_edges():
+    assert careful.softmax([1.7e308, -1.7e308]).run()["y"] == [1.0, 0.0]
+    assert careful.softmax([[1.0, -math.inf], [2.0, 2.0]], 1).run()["y"] == [[1.0, 0.0], [0.5, 0.5]]
+    assert repr(careful.softmax([-math.inf, -math.inf]).run()["y"]) == "[nan, nan]"
+    assert careful.softmax([[0.0, 1.0], [0.0, 1.0]], 0).run()["y"] == [[0.5, 0.5], [0.5, 0.5]]
 
 
 def test_values_that_cancel():
