@@ -1,4 +1,4 @@
-"""Which tensor of theirs is which of mine: by a given mapping, by name, by value, by order.
+"""Which tensor of theirs is which of mine: by a given mapping, by name, by value, by place.
 
     align(mine, theirs, names=None, by="name") -> Alignment
 
@@ -8,8 +8,9 @@ In turn, each tensor of theirs that is not placed yet is looked for
 2. by name: the same, an unambiguous ending, or the same words in any order (`weights.h0` is `head0.weights`);
 3. by value, within what rounding explains many times over: so names may differ and steps be fused, split
    or reordered;
-4. by relation: what is left and is mine times a factor, transposed, …; and then by its place between
-   tensors that are known, where shapes leave one choice.
+4. by relation: what is left and is mine times a factor, transposed, …; and what follows such a tensor by
+   value again, against a run of mine that goes on from it;
+5. by its place between tensors that are matched, where shapes leave one choice.
 
 Heads are taken out of what holds them together: a family of tensors whose names differ by one number is
 also one tensor (h, n, m); columns of three projections side by side are cut. Leading axes of size 1 do not
@@ -22,14 +23,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ..errors import GraphError
+from ..trace import run
 from .cell_classes import is_masked
-from .recording import Recorded, Recording, folded
+from .precision import recorded_precision
+from .recording import Recorded, Recording, folded, of_trace
 
 BY = ("name", "value")
 NEAR = 2e-3
-"""What cells may differ by, of the largest, where tensors are matched by value."""
+TIGHT = 2e-6
+"""What cells may differ by, of the largest, where tensors are matched by value (at most; for short formats, 8 units
+of theirs); and what is enough to prefer one tensor to others."""
 PART = re.compile(r"^(.*?)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]$")
 WORDS = re.compile(r"[A-Za-z]+|\d+")
 SAME_WORD = {"h": "head", "heads": "head", "attn": "attention", "l": "layer", "layers": "layer"}
@@ -87,13 +93,20 @@ def align(
     """The alignment of two recordings (see the module's docstring)."""
     if by not in BY:
         raise GraphError(f"by is {by!r}; expected 'name' or 'value'")
-    aligner = _Aligner(mine, theirs)
+    aligner = _Aligner(mine, theirs, near_by_value(mine, theirs))
     aligner.by_mapping(names or {})
     if by == "name":
         aligner.by_name()
     aligner.by_value()
-    aligner.by_order()
+    aligner.by_relation()
+    aligner.by_place()
     return aligner.result()
+
+
+def near_by_value(mine: Recording, theirs: Recording) -> float:
+    """How near is near enough, for the precision of the two."""
+    bits = min(recorded_precision(mine).bits, recorded_precision(theirs).bits)
+    return max(NEAR, 8 * 2.0**-bits)
 
 
 def families(recording: Recording) -> list[Family]:
@@ -119,7 +132,7 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word for word in found if word not in DROPPED)
 
 
-def alike(a: list[float], b: list[float]) -> bool:
+def alike(a: list[float], b: list[float], near: float = NEAR) -> bool:
     """Whether two flat tensors hold the same numbers, roughly; masked cells match masked cells, and at
     least one cell must be a number other than 0."""
     size = None
@@ -134,14 +147,15 @@ def alike(a: list[float], b: list[float]) -> bool:
             return False
         if size is None:
             size = max((abs(v) for v in a if not is_masked(v) and v == v), default=0.0)
-        if not abs(x - y) <= NEAR * size:
+        if not abs(x - y) <= near * size:
             return False
         some = some or x != 0
     return some
 
 
 class _Aligner:
-    def __init__(self, mine: Recording, theirs: Recording) -> None:
+    def __init__(self, mine: Recording, theirs: Recording, near: float) -> None:
+        self.near = near
         self.mine = mine
         self.theirs = theirs
         self.pairs: list[Pair] = []
@@ -248,9 +262,11 @@ class _Aligner:
             mine = self.mine.find(theirs.name) or by_words.get(words(theirs.name))
             if mine is None or mine.name in self.used_mine:
                 continue
-            if mine.squeezed == theirs.squeezed or (mine.size == theirs.size and 1 in mine.shape):
-                self.add(mine.name, mine, theirs, "name")
-            elif mine.size == theirs.size and alike(mine.flat, theirs.flat):
+            if (
+                mine.squeezed == theirs.squeezed
+                or (mine.size == theirs.size and 1 in mine.shape)
+                or (mine.size == theirs.size and alike(mine.flat, theirs.flat, self.near))
+            ):
                 self.add(mine.name, mine, theirs, "name")
             elif theirs.name == mine.name or mine.name.endswith(f".{theirs.name}"):
                 self.misfits.append((mine, theirs))
@@ -263,22 +279,17 @@ class _Aligner:
             for family in self.mine_families:
                 if any(member.name in self.used_mine for member in family.members):
                     continue
-                own = words(family.name)
-                if wanted in (own, own - {"head"}) or wanted - {"head"} == own - {"head"}:
+                if wanted - {"head"} in _endings(family.name):
                     parts = next(self.stacked_parts(theirs, family), None)
                     if parts is not None:
                         self.add_family(family, parts, "name, stacked", theirs.name)
                         break
         for mine in self.open_mine():
-            wanted = words(mine.name)
             for family in self.their_families:
                 if any(member.name in self.used_theirs for member in family.members):
                     continue
-                own = words(family.name)
-                if (
-                    wanted - {"head"} == own - {"head"}
-                    and next(self.stacked_parts(mine, family), None) is not None
-                ):
+                fits = _endings(family.name) & _endings(mine.name)
+                if fits and next(self.stacked_parts(mine, family), None) is not None:
                     self.add_their_family(mine, family, "name, stacked")
                     break
 
@@ -309,9 +320,10 @@ class _Aligner:
     def _same_value(
         self, theirs: Recorded, candidates: list[Recorded] | tuple[()], order: dict[str, int], last: int
     ) -> Recorded | None:
-        same = [m for m in candidates if _shapes_fit(m, theirs) and alike(m.flat, theirs.flat)]
+        same = [m for m in candidates if _shapes_fit(m, theirs) and alike(m.flat, theirs.flat, self.near)]
         if not same:
             return None
+        same = [m for m in same if alike(m.flat, theirs.flat, TIGHT)] or same
         fresh = [m for m in same if m.name not in self.used_mine]
         if not fresh:
             return same[0]
@@ -334,7 +346,7 @@ class _Aligner:
             if family.size != theirs.size:
                 continue
             for parts in self.stacked_parts(theirs, family):
-                if all(alike(member.flat, part.flat) for member, part in zip(family.members, parts)):
+                if all(alike(member.flat, part.flat, self.near) for member, part in zip(family.members, parts)):
                     if all(member.name not in self.used_mine for member in family.members):
                         self.add_family(family, parts, "value, stacked", theirs.name)
                         return True
@@ -349,7 +361,7 @@ class _Aligner:
             if family.size != mine.size or any(m.name in self.used_theirs for m in family.members):
                 continue
             for parts in self.stacked_parts(mine, family):
-                if all(alike(part.flat, member.flat) for part, member in zip(parts, family.members)):
+                if all(alike(part.flat, member.flat, self.near) for part, member in zip(parts, family.members)):
                     for part, member in zip(parts, family.members):
                         self.add(mine.name, part, member, "value, stacked")
                     return
@@ -376,7 +388,7 @@ class _Aligner:
                 same = (
                     m
                     for m in self.open_mine()
-                    if m.size == part.size and m not in found and alike(m.flat, part.flat)
+                    if m.size == part.size and m not in found and alike(m.flat, part.flat, self.near)
                 )
                 found.append(next(same, None))
             if all(m is not None for m in found):
@@ -392,71 +404,116 @@ class _Aligner:
             return
         turned = theirs.transposed()
         for mine in self.open_mine():
-            if mine.squeezed == turned.shape and alike(mine.flat, turned.flat):
+            if mine.squeezed == turned.shape and alike(mine.flat, turned.flat, self.near):
                 self.add(mine.name, mine, turned, "value, transposed", theirs.name)
                 return
 
-    # ------------------------------------------------------------ 4. by relation, and by order
+    # ------------------------------------------------------------ 4. by relation
 
-    def by_order(self) -> None:
-        """What has no name in common: by relation, and then by its place. Where names are known on both
-        sides, place counts only between neighbours that have the same shapes between them."""
-        if not self.pairs:
-            return
-        fed = set() if self.mine.trace is None else set(self.mine.trace.graph.inputs)
-        if any(pair.how.startswith("name") and pair.key not in fed for pair in self.pairs):
-            self._between_neighbours()
-        else:
-            self._in_order(self._related)
-            self._in_order(lambda mine, theirs: True)
-
-    def _between_neighbours(self) -> None:
-        theirs_at = {pair.other: pair.key for pair in self.pairs}
-        mine_runs = _runs(self.mine.tensors, {pair.key: pair.key for pair in self.pairs})
-        misfits = {id(theirs) for _, theirs in self.misfits}
-        for ends, run in _runs(self.theirs.tensors, theirs_at).items():
-            other = mine_runs.get(ends, [])
-            if [t.squeezed for t in run] == [t.squeezed for t in other]:
-                for mine, theirs in zip(other, run):
-                    if id(theirs) not in misfits:
-                        self.add(mine.name, mine, theirs, "order")
+    def by_relation(self) -> None:
+        """What is mine but for a factor, a turn, …; and what mine would be if it went on from there."""
+        for _ in range(4):
+            count = len(self.pairs)
+            self._in_order(_related)
+            self._as_if()
+            if len(self.pairs) == count:
+                return
 
     def _in_order(self, fits: Callable[[Recorded, Recorded], bool]) -> None:
         """Each tensor that is left, with the next one of mine that has its shape and fits."""
         order = {name: i for i, name in enumerate(self.mine.tensors)}
-        matched = {pair.other: order[pair.key] for pair in self.pairs}
+        matched: dict[str, int] = {}
+        for pair in self.pairs:
+            matched[pair.other] = min(order[pair.key], matched.get(pair.other, len(order)))
         before = -1
-        for theirs in list(self.theirs.tensors.values()):
+        for theirs in self.theirs.tensors.values():
             if theirs.name in self.used_theirs:
-                before = max(before, matched.get(theirs.name, before))
+                before = matched.get(theirs.name, before)
                 continue
             if any(theirs is misfit for _, misfit in self.misfits):
                 continue
-            later = [
-                m
-                for m in self.open_mine()
-                if order[m.name] > before and m.squeezed == theirs.squeezed and fits(m, theirs)
-            ]
-            named = [m for m in later if words(m.name) & words(theirs.name)]
-            choice = (named or later)[:1]
-            if choice:
-                self.add(choice[0].name, choice[0], theirs, "order")
-                before = order[choice[0].name]
+            found = self._next(theirs, order, before, fits)
+            if found is not None:
+                before = order[found.name]
+
+    def _next(
+        self,
+        theirs: Recorded,
+        order: Mapping[str, int],
+        before: int,
+        fits: Callable[[Recorded, Recorded], bool],
+    ) -> Recorded | None:
+        """Match with what comes after a place in mine, else with what comes before it."""
+        same = [m for m in self.open_mine() if m.squeezed == theirs.squeezed]
+        for mine in sorted(same, key=lambda m: order[m.name] < before):
+            if fits(mine, theirs):
+                self.add(mine.name, mine, theirs, "relation")
+                return mine
+        for family in self.mine_families:
+            if family.size != theirs.size or any(m.name in self.used_mine for m in family.members):
                 continue
-            for family in self.mine_families:
-                fresh = all(m.name not in self.used_mine and order[m.name] > before for m in family.members)
-                if fresh and family.size == theirs.size and len(theirs.squeezed) == 3:
-                    parts = next(self.stacked_parts(theirs, family), None)
-                    if parts is not None and all(map(fits, family.members, parts)):
-                        self.add_family(family, parts, "order, stacked", theirs.name)
-                        before = order[family.members[0].name]
-                        break
+            for parts in self.stacked_parts(theirs, family):
+                if all(map(fits, family.members, parts)):
+                    self.add_family(family, parts, "relation, stacked", theirs.name)
+                    return family.members[0]
+        for pair in [p for p in self.pairs if p.how == "value" and p.mine.squeezed == theirs.squeezed]:
+            if pair.mine.name == pair.key and fits(pair.mine, theirs):  # once right, and then moved
+                self.add(pair.key, pair.mine, theirs, "relation")
+                return pair.mine
+        return None
 
-    @staticmethod
-    def _related(mine: Recorded, theirs: Recorded) -> bool:
-        from .relations import simple_relation
+    def _as_if(self) -> None:
+        """By value, against what mine's steps give from those of theirs's tensors that differ."""
+        trace = self.mine.trace
+        if trace is None or not self.open_theirs():
+            return
+        patch: dict[str, Any] = {}
+        for pair in self.pairs:
+            fits = pair.mine.shape == pair.theirs.shape == self.mine.tensors[pair.key].shape
+            if (
+                fits
+                and trace.spec(pair.key).kind == "float"
+                and not alike(pair.mine.flat, pair.theirs.flat, self.near)
+            ):
+                patch[pair.key] = pair.theirs.nested()
+        if not patch:
+            return
+        feeds = {name: trace[name] for name in trace.graph.inputs if name in trace}
+        try:
+            again = run(trace.graph, feeds, level="block", patch=patch, allow_nonfinite=True)
+        except GraphError:
+            return
+        as_if = _Aligner(of_trace(again), self.theirs, self.near)
+        as_if.used_mine, as_if.used_theirs = set(self.used_mine), set(self.used_theirs)
+        as_if.by_value()
+        for pair in as_if.pairs:
+            mine = self.mine.tensors[pair.key]
+            if mine.shape == pair.theirs.shape:
+                self.add(pair.key, mine, pair.theirs, "value, as if mine went on from theirs", pair.other)
+        for theirs, mine in as_if.copies:
+            if mine in self.used_mine:
+                self.copies.append((theirs, mine))
+                self.used_theirs.add(theirs)
 
-        return simple_relation(mine, theirs) is not None
+    # ------------------------------------------------------------ 5. by place
+
+    def by_place(self) -> None:
+        """What stands alone between the same neighbours; and the last of theirs, for the last of mine."""
+        if not self.pairs:
+            return
+        theirs_at = {pair.other: pair.key for pair in self.pairs}
+        mine_runs = _runs(self.mine.tensors, {pair.key: pair.key for pair in self.pairs})
+        misfits = {id(theirs) for _, theirs in self.misfits}
+        for ends, between in _runs(self.theirs.tensors, theirs_at).items():
+            other = mine_runs.get(ends, [])
+            if [t.squeezed for t in between] == [t.squeezed for t in other]:
+                for mine, theirs in zip(other, between):
+                    if id(theirs) not in misfits:
+                        self.add(mine.name, mine, theirs, "place")
+        mine, theirs = (list(side.tensors.values())[-1] for side in (self.mine, self.theirs))
+        free = theirs.name not in self.used_theirs and mine.name not in self.used_mine
+        if free and mine.squeezed == theirs.squeezed and id(theirs) not in misfits:
+            self.add(mine.name, mine, theirs, "place")
 
     # ------------------------------------------------------------
 
@@ -468,6 +525,19 @@ class _Aligner:
             self.copies,
             [(m, t) for m, t in self.misfits if t.name not in self.used_theirs],
         )
+
+
+def _endings(name: str) -> set[frozenset[str]]:
+    """The words of each dotted ending of a name, heads aside."""
+    parts = name.split(".")
+    found = {words(".".join(parts[start:])) - {"head"} for start in range(len(parts))}
+    return {ending for ending in found if ending}
+
+
+def _related(mine: Recorded, theirs: Recorded) -> bool:
+    from .relations import simple_relation
+
+    return simple_relation(mine, theirs) is not None
 
 
 def _runs(
@@ -507,7 +577,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _unique_by_words(recording: Recording) -> dict[frozenset[str], Recorded]:
     """Each tensor by the words of its name, and of each ending of its name, where no other has them."""
     found: dict[frozenset[str], Recorded | None] = {}
-    names = {name: tensor for name, tensor in recording.tensors.items()}
+    names = dict(recording.tensors.items())
     if recording.trace is not None:
         graph = recording.trace.graph
         for alias, ref in (*graph.aliases.items(), *((n, t.ref) for n, t in graph.outputs.items())):

@@ -111,9 +111,9 @@ class Difference:
                 continue
             for x, y in zip(a, b):
                 apart = abs(y - x)
-                if not 0.0 < apart < math.inf or is_masked(x, self.rules.masked_below):
+                if not 0.0 < apart < math.inf or isinstance(x, bool):
                     continue
-                if is_masked(y, self.rules.masked_below):
+                if is_masked(x, self.rules.masked_below) or is_masked(y, self.rules.masked_below):
                     continue
                 ratio = apart / abs(x) if x else math.inf
                 if ratio > relative:

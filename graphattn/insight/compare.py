@@ -11,8 +11,8 @@ dict of tensors of any framework, or the path of a file or folder (`recording.re
 nothing.
 
 The first divergence is the first tensor whose inputs agree and that does not itself. A tensor that differs
-though everything computed from it agrees (a query that was scaled early, 1 added to all visible scores) is harmless:
-it is told, and is no difference.
+though everything computed from it agrees (a query that was scaled early, 1 added to all visible scores)
+is harmless: it is told, and is no difference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .alignment import Alignment, Pair, align, families, words
 from .cell_classes import Difference, Rules, Skip, Tolerance, is_masked, measure
 from .constants import Dimensions
 from .flow import Flow
-from .precision import FLOAT64, default_bound, decimals, growth, held, precision_of, recorded_precision
+from .precision import FLOAT64, decimals, default_bound, growth, held, precision_of, recorded_precision
 from .recording import Recorded, Recording, listed, read
 from .relations import Context, Relation, relations
 
@@ -115,7 +115,9 @@ class Comparison:
         """The comparison of a tensor, by its name in mine."""
         found = [t for t in self.tensors if name in (t.name, t.pair.key)]
         if not found:
-            raise GraphError(f"tensor {name!r} was not compared; expected one of {listed([t.name for t in self.tensors])}")
+            raise GraphError(
+                f"tensor {name!r} was not compared; expected one of {listed([t.name for t in self.tensors])}"
+            )
         return found[0]
 
     def text(self, everything: bool = False) -> str:
@@ -156,8 +158,8 @@ def compare(
     which, and from the length of each sum, tolerances are derived; without it, the coarser of what the numbers
     themselves hold. rtol, atol: |theirs − mine| ≤ atol + rtol · |mine| instead. nan_equal: NaN agrees with NaN.
     masked_below: what is this small or smaller is masked too. empty: what theirs gives for a row that sees
-    nothing: "zero", "nan", "uniform" or "any"; without it, such rows are compared as they are. feeds, level: for
-    a graph, what to run it on (unless theirs recorded its inputs) and how far to zoom in.
+    nothing: "zero", "nan", "uniform" or "any"; without it, such rows are compared as they are. feeds, level:
+    for a graph, what to run it on (unless theirs recorded its inputs) and how far to zoom in.
 
     Raises a `GraphError` where something cannot be read, or nothing can be compared.
     """
@@ -169,7 +171,9 @@ def compare(
     alignment = align(own, other, names, by)
     if not alignment.pairs:
         raise _nothing_in_common(own, other, alignment)
-    return _Comparing(own, other, alignment, precision, rtol, atol, Rules(nan_equal, masked_below), empty).result()
+    return _Comparing(
+        own, other, alignment, precision, rtol, atol, Rules(nan_equal, masked_below), empty
+    ).result()
 
 
 def _read_names(names: Any) -> dict[str, str]:
@@ -239,7 +243,9 @@ class _Comparing:
         self.mine, self.theirs, self.alignment, self.empty = mine, theirs, alignment, empty
         self.explicit = rtol is not None or atol is not None
         for what, value in (("rtol", rtol), ("atol", atol)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0
+            ):
                 raise GraphError(f"{what} is {value!r}; expected a number of 0 or more")
         self.rtol, self.atol = float(rtol or 0.0), float(atol or 0.0)
         self.derived = precision is None
@@ -432,7 +438,9 @@ class _Comparing:
                 continue  # from the same numbers it must be the same
             left -= 1
             if left < 0:
-                self.notes.append(f"more than {RECHECKS} steps are near the limit of rounding; not all were checked")
+                self.notes.append(
+                    f"more than {RECHECKS} steps are near the limit of rounding; not all were checked"
+                )
                 return
             if self._is_carried(key, inputs):
                 differs[key] = False
@@ -458,7 +466,9 @@ class _Comparing:
         for pair in self.by_key[key]:
             if pair.mine.shape != expected.shape:
                 return False
-            found = measure(expected, pair.theirs, self._tolerance(key, pair), self.rules, self._skip(key, pair))
+            found = measure(
+                expected, pair.theirs, self._tolerance(key, pair), self.rules, self._skip(key, pair)
+            )
             if found.over and not self._emulated(key, patch, feeds, expected, pair):
                 return False
         return True
@@ -472,16 +482,25 @@ class _Comparing:
             return False
         try:
             short = run(
-                trace.graph, feeds, patch=patch, targets=[key], numbers=self.precision.name, allow_nonfinite=True
+                trace.graph,
+                feeds,
+                patch=patch,
+                targets=[key],
+                numbers=self.precision.name,
+                allow_nonfinite=True,
             )
-            rounded = Recorded(key, expected.shape, [list(map(float, row)) for row in _rows(short[key], expected)])
+            rounded = Recorded(
+                key, expected.shape, [list(map(float, row)) for row in _rows(short[key], expected)]
+            )
         except GraphError:
             return False
         own = measure(expected, rounded, Tolerance(), self.rules)
         seen = measure(expected, pair.theirs, Tolerance(), self.rules)
         return not (seen.nan or seen.masked_mine or seen.masked_theirs) and seen.absolute <= 8 * own.absolute
 
-    def _divergences(self, order: list[str], differs: Mapping[str, bool], harmless: set[str]) -> list[Divergence]:
+    def _divergences(
+        self, order: list[str], differs: Mapping[str, bool], harmless: set[str]
+    ) -> list[Divergence]:
         found: list[Divergence] = []
         for key in order:
             if not differs[key] or key in harmless:

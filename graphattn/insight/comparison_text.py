@@ -54,7 +54,9 @@ def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
     if first.source:
         head = f"different: {name}, which is not computed but given: the two runs were not given the same"
     elif comparison.flow is None:
-        head = f"different: {name} is the first in the order of mine (no graph: what it comes from is not known)"
+        head = (
+            f"different: {name} is the first in the order of mine (no graph: what it comes from is not known)"
+        )
     elif first.inputs:
         head = f"different: {name} is the first, though what goes into it agrees"
     else:
@@ -92,7 +94,11 @@ def _step(comparison: Comparison, first: Divergence) -> str:
         return ""
     inner = [graph.tensor_name(ref) for ref in node.operands if ref is not None]
     inner += [f"{key}={value}" for key, value in node.given.items()]
-    name = node.name if len(node.ports) == 1 else ", ".join(node.tensor_name(p) for p in range(min(2, len(node.ports))))
+    name = (
+        node.name
+        if len(node.ports) == 1
+        else ", ".join(node.tensor_name(p) for p in range(min(2, len(node.ports))))
+    )
     return f"{name} = {node.op.name}({', '.join(inner)})"
 
 
@@ -149,7 +155,9 @@ def _agreement(comparison: Comparison) -> list[str]:
 
 def _remarks(comparison: Comparison) -> list[str]:
     alignment = comparison.alignment
-    lines = [f"mine: {comparison.mine.title}   theirs: {comparison.theirs.title}"]
+    lines = []
+    if (comparison.mine.title, comparison.theirs.title) != ("mine", "theirs"):
+        lines.append(f"mine: {comparison.mine.title}   theirs: {comparison.theirs.title}")
     lines += _hanging("tolerance", comparison.tolerance_text)
     for key, found in comparison.harmless.items():
         told = f"theirs is {found.relations[0].text}" if found.relations else "theirs differs"
@@ -157,13 +165,9 @@ def _remarks(comparison: Comparison) -> list[str]:
     carried = [t.name for t in comparison.tensors if t.status == "carried"]
     if carried:
         lines += _hanging("carried", f"{listed(carried)}: beyond the tolerance, but what their own inputs give")
-    renamed = [
-        f"{t.name} = {t.pair.theirs.name}" + ("" if t.pair.how == "name" else f" (by {t.pair.how})")
-        for t in comparison.tensors
-        if t.pair.how != "name" and t.pair.how != "mapping"
-    ]
+    renamed = _renamed(comparison)
     if renamed:
-        lines += _hanging("matched", listed(renamed, 8))
+        lines += _hanging("matched", listed(renamed, 12))
     if alignment.mine_left and len(alignment.mine_left) < len(comparison.mine.tensors):
         lines += _hanging("not in theirs", listed(alignment.mine_left))
     if alignment.theirs_left:
@@ -171,6 +175,18 @@ def _remarks(comparison: Comparison) -> list[str]:
     for note in comparison.notes:
         lines += _hanging("note", note)
     return lines
+
+
+def _renamed(comparison: Comparison) -> list[str]:
+    """What was not matched by a name: mine = theirs (by value); the parts of one tensor together."""
+    wholes: dict[tuple[str, str], list[str]] = {}
+    for found in comparison.tensors:
+        if found.pair.how not in ("name", "mapping"):
+            wholes.setdefault((found.pair.other, found.pair.how), []).append(found.name)
+    return [
+        f"{names[0]}{f' … {names[-1]}' if len(names) > 1 else ''} = {other} (by {how})"
+        for (other, how), names in wholes.items()
+    ]
 
 
 def _hanging(what: str, text: str) -> list[str]:
@@ -259,7 +275,8 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "first": None if comparison.first is None else _divergence_data(comparison.first),
         "divergences": [_divergence_data(d) for d in comparison.divergences],
         "harmless": {
-            key: [_relation_data(relation) for relation in found.relations] for key, found in comparison.harmless.items()
+            key: [_relation_data(relation) for relation in found.relations]
+            for key, found in comparison.harmless.items()
         },
         "not in theirs": comparison.alignment.mine_left,
         "not in mine": comparison.alignment.theirs_left,

@@ -65,7 +65,6 @@ class Flow:
         found: set[str] = set()
         for name in reversed(self.order):
             after = self.results(name)
-            if differs.get(name) and after:
-                if all(not differs[other] or other in found for other in after):
-                    found.add(name)
+            if differs.get(name) and after and all(not differs[other] or other in found for other in after):
+                found.add(name)
         return found

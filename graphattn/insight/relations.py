@@ -26,6 +26,8 @@ from .recording import Recorded
 CLAIM = 7.0
 """Claimed where the odds of chance are below 10^−this."""
 ROW_LIMIT = 4096
+RELATED = 2e-5
+"""The tolerance where tensors are matched by their relation."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,13 @@ def relations(mine: Recorded, theirs: Recorded, context: Context | None = None) 
 
 def simple_relation(mine: Recorded, theirs: Recorded) -> Relation | None:
     """A factor, an offset or a turn, for tensors that have no name in common."""
-    sides = _Sides(mine, theirs, Context(tau=1e-6))
-    cells = sides.cells()
-    for finder in (_sign, _factor, _offset):
-        for relation in finder(sides, cells):
+    sides = _Sides(mine, theirs, Context(tau=RELATED))
+    if sides.same_shape and sides.hidden_mine == sides.hidden_theirs:
+        cells = sides.cells()
+        for finder in (_sign, _factor, _offset):
+            for relation in finder(sides, cells):
+                return relation
+        for relation in _permutation(sides):
             return relation
     for relation in _transpose(sides):
         return relation
@@ -215,7 +220,7 @@ def _affine(sides: _Sides) -> Iterator[Relation]:
 
 
 def _temperature(sides: _Sides) -> Iterator[Relation]:
-    """Rows that sum to 1 on both sides: a softmax of scores times a factor, log b = c · log a + one number a row."""
+    """Rows that sum to 1 on both sides, and log b = c · log a + a number a row: the scores were scaled."""
     a, b = sides.mine, sides.theirs
     if not (_sums(a.rows, sides.tau) and _sums(b.rows, sides.tau)):
         return
@@ -244,7 +249,11 @@ def _temperature(sides: _Sides) -> Iterator[Relation]:
 
 def _sums(rows: Sequence[Sequence[float]], tau: float) -> bool:
     """Whether each row sums to 1."""
-    return bool(rows) and len(rows[0]) > 1 and all(abs(math.fsum(row) - 1.0) <= max(4 * tau, 1e-12) for row in rows)
+    return (
+        bool(rows)
+        and len(rows[0]) > 1
+        and all(abs(math.fsum(row) - 1.0) <= max(4 * tau, 1e-12) for row in rows)
+    )
 
 
 def _not_shares(sides: _Sides) -> Iterator[Relation]:
@@ -254,7 +263,9 @@ def _not_shares(sides: _Sides) -> Iterator[Relation]:
         return
     columns = list(map(list, zip(*b.rows)))
     if len(b.squeezed) == 2 and _sums(columns, sides.tau):
-        yield Relation("sums", "unlike mine: its columns sum to 1, where mine's rows do (another axis)", {"axis": 0})
+        yield Relation(
+            "sums", "unlike mine: its columns sum to 1, where mine's rows do (another axis)", {"axis": 0}
+        )
     else:
         sums = [math.fsum(row) for row in b.rows]
         yield Relation(
@@ -289,7 +300,8 @@ def _line_factors(sides: _Sides) -> Iterator[Relation]:
             if any(abs(c * x - y) > limit for _, _, x, y in own):
                 break
             factors[line] = c
-            checks += max(0, sum(abs(y) > 50 * limit for _, _, _, y in own) - 1)
+            floor = 50 * max(limit, 0.0 if axis == 0 else sides.tau * size)
+            checks += max(0, sum(abs(y) > floor for _, _, _, y in own) - 1)
         else:
             if len(factors) > 1 and _claimed(checks, sides.tau, 1.0) and not _all_close(factors.values()):
                 yield Relation(
@@ -464,7 +476,7 @@ def _shift(sides: _Sides) -> Iterator[Relation]:
                 if _claimed(_informative(own, limit), sides.tau, 1.0):
                     yield Relation(
                         f"{what}s shifted",
-                        f"mine shifted by one {what} (theirs at {what} i is mine at i {'+' if by > 0 else '−'} 1)",
+                        f"mine shifted by one {what} (theirs at i is mine at i {'+' if by > 0 else '−'} 1)",
                         {"shift": by},
                     )
                     return
@@ -494,15 +506,15 @@ def _reshape(sides: _Sides) -> Iterator[Relation]:
     if a.size == b.size and a.shape == b.shape and len(a.rows) > 1:
         for count in _divisors(a.width):
             turned = _reread(a, count)
-            if turned != a.flat and _row_near(turned, b.flat, limit):
-                if _claimed(_informative([turned], limit), sides.tau, 2.0):
-                    yield Relation(
-                        "reshape",
-                        f"mine cut into {count} heads that are then read in row-major order"
-                        " (a reshape without its transposition)",
-                        {"heads": count},
-                    )
-                    return
+            same = turned != a.flat and _row_near(turned, b.flat, limit)
+            if same and _claimed(_informative([turned], limit), sides.tau, 2.0):
+                yield Relation(
+                    "reshape",
+                    f"mine cut into {count} heads that are then read in row-major order"
+                    " (a reshape without its transposition)",
+                    {"heads": count},
+                )
+                return
 
 
 def _divisors(n: int) -> list[int]:
@@ -522,38 +534,32 @@ def _same_numbers(sides: _Sides) -> Iterator[Relation]:
     limit = _limit(sides)
     mine, theirs = sorted(a.flat), sorted(b.flat)
     if _row_near(mine, theirs, limit) and not _row_near(a.flat, b.flat, limit):
-        if _claimed(_informative([mine], limit) - 1, sides.tau, _log_factorial(a.size) / 2):
+        checks = _informative([mine], limit)  # among N sorted numbers, one is N times as likely to be near
+        if _claimed(checks, sides.tau * a.size):
             yield Relation("same numbers", "the same numbers in another order", {})
 
 
 def _others(sides: _Sides) -> Iterator[Relation]:
-    """Another tensor of mine: a step that was left out, or operands swapped."""
+    """Another tensor of mine, or its transpose: a step that was left out, or operands swapped."""
     b = sides.theirs
-    limit = _limit(sides)
-    for other in sides.context.others:
-        if other.size != b.size or other is sides.mine:
-            continue
-        own = sides.tau * _size([x for x in other.flat if _finite(x) and not is_masked(x)])
-        if other.squeezed == b.squeezed and _row_near(other.flat, b.flat, max(own, limit)):
-            if _claimed(_informative([other.flat], own), sides.tau, 3.0):
-                if _row_near(other.flat, sides.mine.flat, max(own, limit)):
+    for turn in (False, True):
+        for other in sides.context.others:
+            if other.size != b.size or other is sides.mine:
+                continue
+            if turn:
+                if len(other.squeezed) != 2 or min(other.squeezed) < 2:
                     continue
-                yield Relation("other tensor", f"mine's {other.name}", {"of": other.name})
+                other = other.transposed()
+            if other.squeezed != b.squeezed:
+                continue
+            limit = sides.tau * _size([x for x in other.flat if _finite(x) and not is_masked(x)])
+            if not _row_near(other.flat, b.flat, limit) or _row_near(other.flat, sides.mine.flat, limit):
+                continue
+            if _claimed(_informative([other.flat], limit), sides.tau, 3.0):
+                name = other.name.removesuffix("ᵀ") if turn else other.name
+                text = f"mine's {name}" + (" transposed" if turn else "")
+                yield Relation("other tensor", text, {"of": name, "transposed": turn})
                 return
-    for other in sides.context.others:
-        if other.size != b.size or len(other.squeezed) != 2 or other.squeezed != b.squeezed[::-1]:
-            continue
-        own = sides.tau * _size([x for x in other.flat if _finite(x) and not is_masked(x)])
-        if other is not sides.mine and min(other.squeezed) > 1:
-            turned = other.transposed()
-            if _row_near(turned.flat, b.flat, own) and not _row_near(turned.flat, sides.mine.flat, own):
-                if _claimed(_informative([turned.flat], own), sides.tau, 3.0):
-                    yield Relation(
-                        "other tensor",
-                        f"mine's {other.name} transposed",
-                        {"of": other.name, "transposed": True},
-                    )
-                    return
 
 
 # ---------------------------------------------------------------- only some cells
@@ -731,12 +737,11 @@ def _rounding(sides: _Sides) -> Iterator[Relation]:
                 yield Relation("rounding", text, {"precision": name, "exact": exact, "side": direction})
                 return
     digits = decimals([b])
-    if digits is not None and decimals([a]) is None:
-        if all(abs(x - y) <= 0.500001 * 10.0**-digits + 1e-6 * abs(x) for _, _, x, y in cells):
-            yield Relation(
-                "rounding", f"mine rounded to {digits} decimals", {"decimals": digits, "side": "theirs"}
-            )
-            return
+    unit = 0.500001 * 10.0 ** -(digits or 0)
+    if digits and decimals([a]) is None and all(abs(x - y) <= unit + 1e-6 * abs(x) for _, _, x, y in cells):
+        detail = {"decimals": digits, "side": "theirs"}
+        yield Relation("rounding", f"mine rounded to {digits} decimals", detail)
+        return
     size = _size([x for _, _, x, _ in cells])
     for name in ("float64", "float32"):
         fmt = PRECISIONS[name]
@@ -762,7 +767,7 @@ def _signed(x: float) -> str:
 
 Finder = Callable[[_Sides], Iterator[Relation]]
 SAME_SHAPE: tuple[Finder, ...] = (
-    _rounding, _masks, _sign, _factor, _offset, _others, _transpose, _permutation, _shift, _reshape,
-    _localized, _line_factors, _line_offsets, _affine, _same_numbers, _temperature, _not_shares,
+    _rounding, _masks, _sign, _factor, _offset, _others, _temperature, _transpose, _permutation, _shift,
+    _reshape, _localized, _line_factors, _line_offsets, _affine, _same_numbers, _not_shares,
 )  # fmt: skip
 OTHER_SHAPE: tuple[Finder, ...] = (_others, _transpose, _reshape, _same_numbers)

@@ -138,7 +138,9 @@ class _Layer:
             elif self.wrong("P5"):
                 made[part] = g.relu(g.linear(source, w, b), name=part)
             else:
-                made[part] = g.linear(source, w, b, name=part if not self.wrong("H4", "H11") else f"{part}_right")
+                made[part] = g.linear(
+                    source, w, b, name=part if not self.wrong("H4", "H11") else f"{part}_right"
+                )
         if self.wrong("H4"):  # the columns are [h, 3, d], cut as if they were [3, h, d]
             whole = g.concat(*made.values())
             pieces = g.split(whole, 3 * self.heads)
