@@ -38,7 +38,10 @@ def _others(x: Spec, place: int) -> tuple[int, ...]:
 
 def concat(*parts):
     """The parts one after another."""
-    return [v for part in parts for v in part]
+    joined = []
+    for part in parts:
+        joined += part
+    return joined
 
 
 def kernel(numbers: Numbers, *xs: Spec, axis) -> Kernel:

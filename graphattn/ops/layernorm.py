@@ -68,7 +68,8 @@ def gradient(g, dy, y, x, gamma, beta, *, eps):
     deviation = g.subtract(x, g.mean(x, name="mean"), name="deviation")
     variance = g.mean(g.multiply(deviation, deviation, name="squared"), name="variance")
     root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
-    n = g.divide(deviation, root, name="normalized")
+    plain = gamma is None and beta is None
+    n = y if plain else g.divide(deviation, root, name="normalized")
     d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
     along = times(g, n, g.mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
     d_x = over(

@@ -53,7 +53,7 @@ def gradient(g, dy, y, x, gamma, *, eps):
     """dx = (dn − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
     mean = g.mean(g.multiply(x, x, name="squared"), name="mean")
     root = g.sqrt(g.add(mean, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
-    n = g.divide(x, root, name="normalized")
+    n = y if gamma is None else g.divide(x, root, name="normalized")
     d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
     along = times(g, n, g.mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
     d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
