@@ -23,6 +23,7 @@ from typing import Any
 from graphattn import nested
 from graphattn.axes import Spec, describe
 from graphattn.dumps.literals import literal, quote
+from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref, Scope
 from graphattn.interpreter import padded
 from graphattn.numbers import Numbers
@@ -205,6 +206,21 @@ def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = Fa
             for name, spec, value, mask in zip(names, step.specs, step.outputs, step.masks, strict=True)
         )
         yield StepRow(node_row(trace.graph, step.node), tensors, tuple(step.warnings))
+
+
+def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:
+    """What a graph with derivatives recorded as the gradient with respect to a tensor: head0.scores has
+    backward.head0.d_scores. None where there is none."""
+    path, dot, leaf = tensor.name.rpartition(".")
+    name = f"backward.{path}{dot}d_{leaf}"
+    try:
+        spec, value = trace.spec(name), trace[name]
+    except GraphError:
+        return None
+    if spec.shape != tensor.spec.shape or tensor.name.startswith("backward."):
+        return None
+    own = trace.graph.tensor_name(trace.graph.resolve(name)) in trace.patched
+    return TensorRow(f"d_{leaf}", spec, value, trace.masked(name), tensor.labels, own)
 
 
 def labels_of(labels: Mapping[str, tuple[str, ...]], spec: Spec) -> tuple[tuple[str, ...] | None, ...]:

@@ -10,7 +10,11 @@
 `pretty` is for reading: fixed decimals, and what is beyond the limit left out, which is said.
 `exact` is for keeping: it carries the graph, the labels and the shortest digits that read back to
 the same number, and `read_trace` gives the same trace, bit for bit. Both are stable: no addresses,
-times or counters. Below the numbers stand facts, and warnings behind `!`.
+times or counters. Below the numbers stand facts, and warnings behind `!`. In a graph with derivatives a
+pretty dump has the gradient with respect to a tensor beside it, where both fit on a line:
+
+            the      cat      sat    d_weights      the      cat      sat
+    the   1.0000        ·        ·          the   0.2513        ·        ·
 """
 
 from __future__ import annotations
@@ -23,7 +27,16 @@ from graphattn import nested
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
-from graphattn.dumps.rows import StepRow, TensorRow, facts, is_share, labels_of, shape_text, step_rows
+from graphattn.dumps.rows import (
+    StepRow,
+    TensorRow,
+    cotangent,
+    facts,
+    is_share,
+    labels_of,
+    shape_text,
+    step_rows,
+)
 from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left, left_out, read_table, table, width
 from graphattn.errors import GraphError, suggest
 from graphattn.graph import Graph, Node
@@ -36,6 +49,8 @@ PRECISIONS = ("pretty", "exact")
 MARGIN = " " * 8
 AXES_COLUMN = 44
 FORMULA_COLUMN = 68
+WIDTH = 112
+"""The longest line of a tensor with its gradient beside it."""
 SOURCE_LIMIT = 50_000_000
 """The most cells of one tensor that is part of the graph, where a trace is read back."""
 
@@ -98,7 +113,7 @@ def _lines(trace: Trace, form: Pretty | Exact, only: list[str] | None) -> Iterat
         yield from graph_text(trace.graph).splitlines()
     for row in step_rows(trace, only, others=exact):
         yield ""
-        yield from _step(row, form, trace.numbers)
+        yield from _step(row, form, trace)
     if exact:
         yield ""
         yield "end"
@@ -126,7 +141,7 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
         yield f"{kind:<{kinds}}{name:<{names}}{rest}".rstrip()
 
 
-def _step(row: StepRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
+def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> Iterator[str]:
     several = len(row.tensors) > 1
     if not row.op.fed:
         axes = f"{len(row.tensors)} outputs" if several else row.written.axes
@@ -136,7 +151,8 @@ def _step(row: StepRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]
             yield ""
         if several or row.op.fed:
             yield from _heading(MARGIN + tensor.name, shape_text([tensor.spec]), "")
-        for line in _tensor(tensor, row, form, numbers):
+        gradient = None if isinstance(form, Exact) else cotangent(trace, tensor)
+        for line in _tensor(tensor, row, form, trace.numbers, gradient):
             yield MARGIN + line
     for warning in row.warnings:
         yield f"{MARGIN}! {plain(warning)}"
@@ -152,14 +168,30 @@ def _heading(text: str, axes: str, formula: str) -> Iterator[str]:
     yield left(text + "  ", FORMULA_COLUMN) + formula if formula else text
 
 
-def _tensor(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
+def _tensor(
+    tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers, gradient: TensorRow | None
+) -> Iterator[str]:
     if tensor.value is None:
         yield "not kept"
         return
-    yield from table(tensor, form, numbers)
+    yield from _beside(list(table(tensor, form, numbers)), gradient, form, numbers)
     below = told(tensor, row, form, numbers)
     if below:
         yield "   ".join(below)
+
+
+def _beside(
+    lines: list[str], gradient: TensorRow | None, form: Pretty | Exact, numbers: Numbers
+) -> Iterator[str]:
+    """A tensor's table, with that of its gradient on the right of it if there is room."""
+    right = [] if gradient is None else list(table(gradient, form, numbers))
+    name = "" if gradient is None else gradient.name
+    wide = [max(map(width, side), default=0) for side in (lines, right)]
+    if gradient is None or len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > WIDTH:
+        yield from lines
+        return
+    for i, (one, other) in enumerate(zip(lines, right, strict=True)):
+        yield f"{left(one, wide[0])}    {name if not i else ' ' * len(name)}  {other}".rstrip()
 
 
 def told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
