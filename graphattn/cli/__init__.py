@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -40,6 +41,14 @@ class Commands(click.Group):
             )
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _reader():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _reader():
+            return super().invoke(ctx)
+
     def main(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
@@ -49,7 +58,7 @@ class Commands(click.Group):
         try:
             code = super().main(args, prog_name or "graphattn", **{**extra, "standalone_mode": False})
             sys.stdout.flush()
-        except BrokenPipeError:  # the reader has seen enough: `graphattn trace block | head`
+        except (BrokenPipeError, _Left):
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (the exit flushes it)
             sys.exit(0)
         except (click.exceptions.Abort, KeyboardInterrupt):
@@ -62,6 +71,19 @@ class Commands(click.Group):
             _tell(sentence)
             sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Left(Exception):
+    """The reader has seen enough: `graphattn trace block | head`."""
+
+
+@contextmanager
+def _reader() -> Iterator[None]:
+    """Hand a broken pipe past click, which would make exit status 1 of it."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _Left from error
 
 
 def _sentence(error: Exception) -> str | None:

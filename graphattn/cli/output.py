@@ -58,8 +58,12 @@ def console() -> Console:
     """stdout as rich sees it: colour on a terminal only, and none where NO_COLOR is set."""
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # rich would exit with 1
+
     terminal = sys.stdout.isatty()
-    return Console(
+    return Piped(
         file=sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True,
         width=None if terminal else PIPE_WIDTH,
     )  # fmt: skip

@@ -37,8 +37,20 @@ def test_status_and_streams():
     assert err == b"graphattn: unknown op 'sofmax'; did you mean 'softmax'?\n"
 
 
-def test_a_reader_who_has_seen_enough():
-    process = start("trace", "block", "--n", "16", "--d", "32", "--exact")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("args", [["--help"], ["ops"], ["demo", "abab", "-o"]], ids=lambda args: args[0])
+def test_a_reader_who_is_not_there(args, unbuffered, tmp_path):
+    args = [*args, str(tmp_path / "there")] if args[-1] == "-o" else args
+    process = start(*args, PYTHONUNBUFFERED=unbuffered)
+    assert process.stdout and process.stderr
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=120) == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_who_has_seen_enough(unbuffered):
+    process = start("trace", "block", "--n", "16", "--d", "32", "--exact", PYTHONUNBUFFERED=unbuffered)
     assert process.stdout and process.stderr
     assert process.stdout.readline().startswith(b"graphattn trace 1 exact")
     process.stdout.close()
