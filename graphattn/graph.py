@@ -491,8 +491,15 @@ class Graph(Builders):
             found = op.shape(*specs, **attributes)
         except Rejected as error:
             raise GraphError(f"{op.name} {name!r}: {self._told(op, refs)}{error}") from None
-        ports, outputs = (tuple(found), tuple(found.values())) if isinstance(found, dict) else (("",), (found,))
-        for spec in outputs:
+        ports, outputs = (
+            (tuple(found), tuple(found.values())) if found and isinstance(found, dict) else (("",), (found,))
+        )
+        for port, spec in zip(ports, outputs, strict=True):
+            if not isinstance(spec, Spec) or (port and not port.isidentifier()):
+                raise GraphError(
+                    f"op {op.name!r}: its shape rule gives {nested.shown(found)};"
+                    " expected a Spec, or Specs by the names of the outputs"
+                )
             if spec.rank > nested.RANK_LIMIT:
                 raise GraphError(
                     f"{op.name} {name!r} has rank {spec.rank}; expected at most {nested.RANK_LIMIT}"

@@ -21,7 +21,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from . import nested
-from .axes import Spec
+from .axes import Spec, describe
 from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref, Tensor
 from .numbers import FLOAT, Numbers
@@ -75,6 +75,8 @@ class Plan:
         self.places: dict[Ref, int] = {}
         self.constants: list[Any] = []
         self._moving: set[int] = set()
+        self._by_start: dict[int, PlanStep] = {}
+        self._checked = False
         self.program: list[tuple[Any, ...]] = []
         self.fed: dict[str, PlanStep] = {}
         self.known = graph.inputs
@@ -106,7 +108,7 @@ class Plan:
             try:
                 function = self._function(node, operands)
                 if not operands:
-                    self._compute(function, start, len(node.ports))
+                    self._compute(_checking(function, node), start, len(node.ports))
             except FAILURES as error:
                 raise _blamed(node, error) from _cause(error)
             if operands:
@@ -116,6 +118,7 @@ class Plan:
         specs = padded(node.op, self.graph.operand_specs(node.operands))
         step = PlanStep(node, function, operands, specs, start)
         self.steps.append(step)
+        self._by_start[start] = step
         if node.op.fed:
             self.fed[node.name] = step
 
@@ -135,9 +138,17 @@ class Plan:
         result = function()
         self.constants[start : start + count] = [result] if count == 1 else result
 
+    def _checking(self, instruction: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The instruction, whose results are looked at. That is done in the first run of a plan: kernels
+        give the same shapes in all."""
+        function, *middle, start, count = instruction
+        return (_checking(function, self._by_start[start].node), *middle, start, count)
+
     def execute(self, values: list[Any], program: Sequence[tuple[Any, ...]]) -> Iterator[int]:
         """Run instructions on the values, yielding after each the place of its first result."""
         start = 0
+        if not self._checked:
+            program = map(self._checking, program)
         try:
             for function, first, second, fetch, start, count in program:
                 if fetch is not None:
@@ -151,9 +162,23 @@ class Plan:
                 else:
                     values[start : start + count] = result
                 yield start
+            self._checked = True
         except FAILURES as error:
-            node = next(step.node for step in self.steps if step.start == start)
+            node = self._by_start[start].node
             raise _blamed(node, error) from _cause(error)
+
+
+def _checking(function: Callable[..., Any], node: Node) -> Callable[..., Any]:
+    """The function of a node, refused where its results have other shapes than the rule of the op says."""
+
+    def checked(*operands: Any) -> Any:
+        result = function(*operands)
+        for spec, value in zip(node.outputs, [result] if len(node.ports) == 1 else result, strict=True):
+            if not nested.fits(value, spec.shape):
+                raise GraphError(f"its kernel does not give {describe(spec)}, as its shape rule says")
+        return result
+
+    return checked
 
 
 FAILURES = (ArithmeticError, LookupError, TypeError, ValueError)

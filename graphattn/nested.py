@@ -125,6 +125,13 @@ def copied(value: Any) -> Any:
     return list(map(copied, value)) if value and isinstance(value[0], list) else value.copy()
 
 
+def fits(value: Any, shape: Sequence[int]) -> bool:
+    """Whether the lists of a tensor have these lengths."""
+    if not isinstance(value, (list, tuple)) or not shape:
+        return not shape and not isinstance(value, (list, tuple))
+    return len(value) == shape[0] and (len(shape) == 1 or all(fits(item, shape[1:]) for item in value))
+
+
 def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Every index of a tensor, in row-major order."""
     return product(*map(range, shape))

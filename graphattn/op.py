@@ -28,6 +28,7 @@ cotangent of the operand's shape for each operand, None for one that has none (l
 from __future__ import annotations
 
 import inspect
+import keyword
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -205,7 +206,15 @@ OPS: dict[str, Op] = {}
 
 
 def register(op: Op) -> Op:
-    """Enter an op; a name that is taken is an error."""
+    """Enter an op; a name that is taken is an error, and so is one that a graph's text cannot carry."""
+    if not isinstance(op, Op):
+        raise GraphError(f"what is registered is a {type(op).__name__}; expected an Op")
+    if not isinstance(op.name, str) or not op.name.isidentifier() or keyword.iskeyword(op.name):
+        raise GraphError(f"op {op.name!r} has a name that is no identifier; expected one like softmax")
+    for what in ("title", "glyph", "formula"):
+        text = getattr(op, what)
+        if not isinstance(text, str) or not text.isprintable():
+            raise GraphError(f"op {op.name!r}: its {what} is {text!r}; expected text on one line")
     if op.name in OPS:
         raise GraphError(f"op {op.name!r} is registered already; expected a new name")
     if op.level not in LEVELS:

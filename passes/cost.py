@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphattn.axes import Spec, describe
+from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node
 from graphattn.interpreter import padded, standalone
 
@@ -91,7 +92,10 @@ def _of_node(graph: Graph, node: Node) -> NodeCost:
 
 def _flops(node: Node, specs: list[Spec | None]) -> int:
     if node.op.cost is not None:
-        return node.op.cost(*padded(node.op, specs), **node.attributes)
+        flops = node.op.cost(*padded(node.op, specs), **node.attributes)
+        if not isinstance(flops, int) or flops < 0:
+            raise GraphError(f"{node.op.name} {node.name!r} costs {flops!r}; expected an int of 0 or more")
+        return flops
     alone, _, _ = standalone(node.op, specs, node.attributes)
     return cost(alone.at(node.op.inside)).flops
 

@@ -7,13 +7,15 @@ expansion, and says in `graph.notes` why the others stay: `fuse(zoom(g)) == g`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
+from graphattn.axes import Spec, describe
 from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.interpreter import padded
-from graphattn.op import LEVELS, check_level
+from graphattn.op import LEVELS, Op, check_level
 from graphattn.passes.rebuild import Rebuild
 
 
@@ -29,22 +31,43 @@ def zoom(graph: Graph, level: str = "primitive") -> Graph:
     return graph
 
 
+DEPTH_LIMIT = 64
+"""The most composites that may stand inside each other."""
+
+Call = tuple[Op, Mapping[str, Any], list[Spec | None]]
+
+
 def expand_all(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
     """The graph with every node expanded that is `chosen`, and those of the expansion that are. A
-    graph with none is returned as it is."""
+    graph with none is returned as it is. Raises a `GraphError` where that would never end."""
+    calls: dict[str, Call] = {}
     while any(map(chosen, graph.nodes.values())):
-        graph = _one_layer(graph, chosen)
+        graph = _one_layer(graph, chosen, calls)
     return graph
 
 
-def _one_layer(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
+def _one_layer(graph: Graph, chosen: Callable[[Node], bool], calls: dict[str, Call]) -> Graph:
     rebuild = Rebuild(graph)
     for node in graph.nodes.values():
         if chosen(node):
+            _need_end(graph, node, calls)
             rebuild.become(node, expand(rebuild.graph, node, rebuild.operands(node)))
         else:
             rebuild.keep(node)
     return rebuild.finish()
+
+
+def _need_end(graph: Graph, node: Node, calls: dict[str, Call]) -> None:
+    """Refuse a composite that stands in an expansion of the very same call, or too deep."""
+    call = calls[node.name] = (node.op, node.attributes, graph.operand_specs(node.operands))
+    outer, depth = node.scope, 0
+    while outer is not None:
+        depth += 1
+        if calls.get(outer) == call or depth > DEPTH_LIMIT:
+            raise GraphError(
+                f"{node.op.name} {node.name[:100]!r} stands in its own expansion; expected an end to that"
+            )
+        outer = graph.scopes[outer].parent
 
 
 def expand(graph: Graph, node: Node, operands: tuple[Ref | None, ...]) -> tuple[Ref, ...]:
@@ -58,9 +81,24 @@ def expand(graph: Graph, node: Node, operands: tuple[Ref | None, ...]) -> tuple[
         built = node.op.expand(graph, *given, **node.attributes)
     if len(graph) == before:
         raise GraphError(f"{node.op.name} {node.name!r} expands to nothing; expected at least one node")
-    refs = tuple(tensor.ref for tensor in (built if isinstance(built, tuple) else (built,)))
+    refs = _results(graph, node, built if isinstance(built, tuple) else (built,))
     graph.adopt_scope(replace(scope, outputs=refs))
     return refs
+
+
+def _results(graph: Graph, node: Node, built: tuple[Any, ...]) -> tuple[Ref, ...]:
+    """The outputs that an expansion came to; refused where they are not those of the composite."""
+    told = f"{node.op.name} {node.name!r} expands to"
+    if len(built) != len(node.outputs):
+        raise GraphError(f"{told} {len(built)} tensors; expected {len(node.outputs)}")
+    for tensor, spec in zip(built, node.outputs, strict=True):
+        if not isinstance(tensor, Tensor) or tensor.graph is not graph:
+            raise GraphError(f"{told} a {type(tensor).__name__}; expected a tensor of the graph it is given")
+        if (tensor.shape, tensor.kind) != (spec.shape, spec.kind):
+            raise GraphError(
+                f"{told} {describe(tensor.spec)}; expected {describe(spec)}, as its shape rule says"
+            )
+    return tuple(tensor.ref for tensor in built)
 
 
 def fuse(graph: Graph, level: str = "block") -> Graph:

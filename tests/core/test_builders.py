@@ -12,6 +12,7 @@ from graphattn import Graph, GraphError, masks, nested, run
 from graphattn.axes import Spec, need_kind
 from graphattn.cells import Cell, Literal, multiply
 from graphattn.op import OPS, Kernel, Op, Reject, Sample, find, register
+from graphattn.passes.cost import cost
 from graphattn.passes.zoom import fuse, zoom
 
 STUB = Path(graphattn.builders.__file__).with_suffix(".pyi")
@@ -144,6 +145,110 @@ def test_an_expansion_of_nothing_is_told():
     with pytest.raises(GraphError) as caught:
         zoom(g)
     assert str(caught.value) == "small 'y' expands to nothing; expected at least one node"
+
+
+def of_small(**rules):
+    """A graph with one node of an op that has these rules."""
+    g = Graph("g")
+    g.apply(Op(**{**SMALL, **rules}), g.input("x", (2, 2)), name="y")
+    return g
+
+
+def same_shape(x: Spec) -> Spec:
+    return Spec(x.shape, x.axes)
+
+
+def elsewhere(g, x):
+    g.exp(x)
+    return Graph("other").input("x", (2, 2))
+
+
+@pytest.mark.parametrize(
+    "expand, words",
+    [
+        (lambda g, x: g.total(x), "small 'y' expands to 2 × 1; expected 2 × 2, as its shape rule says"),
+        (lambda g, x: g.visible(x),
+         "small 'y' expands to 2 × 2 of bool; expected 2 × 2, as its shape rule says"),
+        (lambda g, x: g.split(x, 2), "small 'y' expands to 2 tensors; expected 1"),
+        (lambda g, x: [g.exp(x)], "small 'y' expands to a list; expected a tensor of the graph it is given"),
+        (elsewhere, "small 'y' expands to a Tensor; expected a tensor of the graph it is given"),
+    ],
+    ids=["shape", "kind", "count", "list", "graph"],
+)  # fmt: skip
+def test_an_expansion_must_be_what_the_shape_rule_says(expand, words):
+    with pytest.raises(GraphError) as caught:
+        zoom(of_small(shape=same_shape, expand=expand))
+    assert str(caught.value) == words
+
+
+def test_an_expansion_without_end_is_told():
+    def twice(g, x):
+        return g.add(g.apply(small, x, name="a"), g.apply(small, x, name="b"))
+
+    small = Op(**{**SMALL, "shape": same_shape, "expand": twice})
+    g = Graph("g")
+    g.apply(small, g.input("x", (2, 2)), name="y")
+    with pytest.raises(GraphError) as caught:
+        zoom(g)
+    assert str(caught.value) == "small 'y.a' stands in its own expansion; expected an end to that"
+
+
+def test_an_expansion_that_changes_its_calls_without_end_is_told():
+    def longer(g, x, *, times):
+        return g.apply(small, x, times=times + 1, name="a")
+
+    small = Op(**{**SMALL, "expand": longer})
+    g = Graph("g")
+    g.apply(small, g.input("x", (2, 2)), name="y")
+    with pytest.raises(GraphError) as caught:
+        zoom(g)
+    assert "stands in its own expansion" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "result", [[[1.0]], [[1.0, 2.0]], [[1.0, 2.0], [3.0]], 1.0, [1.0, 2.0]], ids=repr
+)  # fmt: skip
+def test_a_kernel_of_another_shape_is_told(result):
+    g = of_small(shape=same_shape, kernel=lambda numbers, x: Kernel(lambda m: result, 2))
+    with pytest.raises(GraphError) as caught:
+        run(g, {"x": [[1, 2], [3, 4]]})
+    assert str(caught.value) == "small 'y': its kernel does not give 2 × 2, as its shape rule says"
+
+
+@pytest.mark.parametrize("found", [None, {}, [Spec((2,))], {"a b": Spec(())}, {"a": None}], ids=repr)
+def test_a_shape_rule_that_gives_no_spec_is_told(found):
+    def shape(x: Spec):
+        return found
+
+    with pytest.raises(GraphError) as caught:
+        of_small(shape=shape)
+    assert str(caught.value).startswith("op 'small': its shape rule gives ")
+
+
+@pytest.mark.parametrize("flops", [-1, "many", 0.5])
+def test_a_cost_that_is_none_is_told(flops):
+    with pytest.raises(GraphError) as caught:
+        cost(of_small(shape=same_shape, cost=lambda x: flops))
+    assert str(caught.value) == f"small 'y' costs {flops!r}; expected an int of 0 or more"
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"name": "a b"}, "op 'a b' has a name that is no identifier; expected one like softmax"),
+        ({"name": "for"}, "op 'for' has a name that is no identifier; expected one like softmax"),
+        ({"name": 3}, "op 3 has a name that is no identifier; expected one like softmax"),
+        ({"formula": "y\n! x"}, "op 'small': its formula is 'y\\n! x'; expected text on one line"),
+        ({"title": "\u2028"}, "op 'small': its title is '\\u2028'; expected text on one line"),
+    ],
+)
+def test_an_op_that_text_cannot_carry_is_refused(change, words):
+    with pytest.raises(GraphError) as caught:
+        register(Op(**{**SMALL, **change}))
+    assert str(caught.value) == words
+    with pytest.raises(GraphError) as caught:
+        register("softmax")
+    assert str(caught.value) == "what is registered is a str; expected an Op"
 
 
 def test_ops_are_read_only_and_copied_by_name():
