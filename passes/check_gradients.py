@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from graphattn import nested
-from graphattn.axes import Spec
-from graphattn.errors import GraphError
+from graphattn.axes import Spec, need_number
+from graphattn.errors import GraphError, Rejected
 from graphattn.graph import Graph
 from graphattn.numbers import Numbers
 from graphattn.numbers import of as numbers_of
@@ -103,6 +103,14 @@ def check_gradients(
     "mpmath" where it is installed, else "float". step: h. tolerance: of the error in proportion to
     Σ |gradient · u|. Nothing is raised for a wrong gradient: the report says so.
     """
+    if isinstance(directions, bool) or not isinstance(directions, int) or directions < 1:
+        raise GraphError(f"directions is {directions!r}; expected an int of 1 or more")
+    for what, value in (("step", step), ("tolerance", tolerance)):
+        if value is not None:
+            try:
+                need_number(what, value, positive=True)
+            except Rejected as error:
+                raise GraphError(str(error)) from None
     kind = numbers_of(("mpmath" if find_spec("mpmath") else "float") if numbers is None else numbers)
     found = differentiate(graph, of, wrt)
     given = {name: feed for name, feed in feeds.items() if name not in found.cotangents.values()}

@@ -166,8 +166,7 @@ class _Backward:
                 with self._inside("seed"):
                     seed = self.raw.constant(nested.full(spec.shape, 1.0), axes=spec.axes)
             else:
-                title = f"∂/∂ {name}"
-                seed = self.raw.input(self._fed_name(name), spec.shape, spec.axes, title=title)
+                seed = self.raw.input(self._fed_name(name), spec.shape, spec.axes)
                 self.cotangents[name] = seed.name
             self.found.setdefault(ref, []).append(seed.ref)
 
