@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
+from functools import cache
+from inspect import Parameter as Argument
+from inspect import Signature
+from types import MethodType
 from typing import Any
 
 from .errors import suggest
@@ -21,7 +24,7 @@ class Builders:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in OPS:
-            return partial(self.apply, name)
+            return MethodType(_builder(OPS[name]), self)
         raise AttributeError(f"graph has no method or op {name!r}{suggest(name, OPS)}")
 
     def __dir__(self) -> list[str]:
@@ -30,6 +33,34 @@ class Builders:
     def apply(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
         """Add a node of the op named `op`."""
         raise NotImplementedError
+
+
+@cache
+def _builder(op: Op) -> Callable[..., Any]:
+    """The method of one op, for all graphs: `help(g.softmax)` tells its signature and what it does."""
+
+    def build(self: Builders, *args: Any, **kwargs: Any) -> Any:
+        return self.apply(op.name, *args, **kwargs)
+
+    build.__name__ = op.name
+    build.__qualname__ = f"Graph.{op.name}"
+    build.__doc__ = f"{op.formula}\n\n{op.doc.strip()}"
+    build.__signature__ = _signature(op)  # type: ignore[attr-defined]
+    return build
+
+
+def _signature(op: Op) -> Signature:
+    """As in the stub, without annotations: self, operands, attributes, name, title."""
+    arguments = [Argument("self", Argument.POSITIONAL_OR_KEYWORD)]
+    starred = False
+    for p in op.parameters.values():
+        kind = Argument.KEYWORD_ONLY if starred or p.keyword_only else Argument.POSITIONAL_OR_KEYWORD
+        if p.variadic:
+            kind, starred = Argument.VAR_POSITIONAL, True
+        default = Argument.empty if p.required or p.variadic else p.default
+        arguments.append(Argument(p.name, kind, default=default))
+    named = [Argument(name, Argument.KEYWORD_ONLY, default=None) for name in ("name", "title")]
+    return Signature([*arguments, *named])
 
 
 def stub() -> str:

@@ -28,7 +28,7 @@ from typing import Any
 from .errors import GraphError, suggest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Numbers:
     """A number type: what the primitive ops need of it.
 
@@ -62,6 +62,9 @@ class Numbers:
     """The nearest float, for what is only shown (it may overflow as `float` does)."""
     cell: type | None = None
     """The class of its numbers, where rows of just these need no lifting."""
+
+    def __repr__(self) -> str:
+        return f"<numbers {self.name}>"
 
     @property
     def finite(self) -> Callable[[Sequence[Any]], bool]:
