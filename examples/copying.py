@@ -333,8 +333,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Train a small attention-only model to copy, in pure Python.")
     parser.add_argument("--seed", type=int, default=0, help="the same numbers for the same seed  [0]")
     parser.add_argument("--steps", type=_positive, default=200, help="how often the parameters change  [200]")
-    parser.add_argument("-o", "--output", type=Path, default=Path("copying"), metavar="FOLDER",
-                        help="where the files go  [copying]")  # fmt: skip
+    parser.add_argument("-o", "--output", type=Path, default=Path("graphattn-copying"), metavar="FOLDER",
+                        help="where the files go  [graphattn-copying]")  # fmt: skip
     options = parser.parse_args(arguments)
     prepare_streams()
     rng = random.Random(options.seed)
