@@ -102,7 +102,8 @@ def write_folder(
         _need_replaceable(target, name, written)
         fresh = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent))
         for file, text in files:
-            write_text(fresh / file, text)
+            with open(fresh / file, "x", encoding="utf-8", newline="\n") as opened:
+                opened.write(text)
         os.chmod(fresh, _mode(target, 0o777))
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".old", dir=target.parent))
