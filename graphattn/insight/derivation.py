@@ -22,6 +22,8 @@ from graphattn.graph import Node, Ref
 from graphattn.interpreter import FAILURES, Composite, PlanStep
 from graphattn.trace import Trace, _inside
 
+MANY = 16
+
 INSIDE = "composite"
 """What the node is called in the graph of a composite's inside."""
 
@@ -149,6 +151,8 @@ class Derivation:
         self._frames: dict[tuple[int, int], Frame | str] = {}
         self._entries: dict[Key, Entry] = {}
         self._homes: dict[tuple[int, int], tuple[int, int]] = {}
+        self._sums: set[tuple[int, int]] = set()
+        """Tensors with a cell that was computed from many: none of theirs is only a copy."""
         self.causes: dict[Key, Key] = {}
         """For cells that are not finite, the cell in which that came up (see `remarks`)."""
         self._operands: dict[tuple[int, int], list[tuple[int, int, tuple[int, ...]]]] = {}
@@ -284,6 +288,13 @@ class Derivation:
     def labels(self, spec: Spec) -> list[tuple[str, ...] | None]:
         return self.trace.labels_of(spec)
 
+    def has_operands(self, key: Key) -> bool:
+        """Whether a cell was computed from others, by an op that says how."""
+        frame = self.frames[key.frame]
+        step = frame.steps[key.place]
+        explained = step.node.op.explain is not None and key.place not in frame.trace._patched
+        return bool(step.operands) and explained
+
     def entry(self, key: Key) -> Entry:
         """How the cell came about."""
         if key not in self._entries:
@@ -318,6 +329,8 @@ class Derivation:
         more = {"port": key.place - step.start} if len(step.node.ports) > 1 else {}
         tree = op.explain(key.index, *step.specs, **step.node.attributes, **more)
         self._read(entry, tree, frame, step)
+        if len(entry.sources) > MANY:
+            self._sums.add(key[:2])
         return entry
 
     def _result(self, inside: Frame, port: int, index: tuple[int, ...]) -> Key:
@@ -332,7 +345,7 @@ class Derivation:
         def locate(cell: Cell) -> Key:
             if cell not in sources:
                 home, place, shape = homes[cell.slot]
-                index = cell.index
+                index: Any = cell.index
                 if any(isinstance(i, Cell) for i in index):
                     index = tuple(
                         int(self.value(locate(i))) % size if isinstance(i, Cell) else i
@@ -393,6 +406,8 @@ class Derivation:
 
     def origin(self, key: Key) -> Key:
         """The cell that a copy was taken from, through everything that only moves numbers."""
+        if key[:2] in self._sums:
+            return key
         entry = self.entry(key)
         while entry.value is not None:
             copied = entry.copied

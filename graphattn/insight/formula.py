@@ -157,7 +157,7 @@ class Formula:
         sums = [t for t in (self.entry.expression, *_args(self.entry.expression)) if _is_long(t)]
         if len(sums) != 1:
             return ""
-        values = [(self.value(term), term) for term in sums[0].args]
+        values = [(self.value(term), term) for term in _args(sums[0])]
         if any(value is None or not self.derivation.numbers.isfinite(value) for value, _ in values):
             return ""
         ranked = sorted(values, key=lambda pair: abs(self.derivation.numbers.near(pair[0])), reverse=True)

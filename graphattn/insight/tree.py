@@ -196,7 +196,7 @@ def _next(
         formula.symbols()  # settles which letter runs
     keys = list(dict.fromkeys(formula.key(cell) for cell in formula.main()))
     keys += [k for k in map(derivation.origin, _deciding(entry)) if k not in keys]
-    computed = [key for key in keys if not _given(derivation.entry(key))]
+    computed = [key for key in keys if not _given(derivation, key)]
     shown = computed
     if len(computed) > FOLLOWED:
         weight = _weights(formula)
@@ -209,7 +209,7 @@ def _next(
         yield Line(level, f"… {left} more", (), "those above are of the largest terms; ask why of any other")
     groups: dict[tuple[int, int], list[Key]] = {}
     for key in keys:
-        if _given(derivation.entry(key)):
+        if _given(derivation, key):
             groups.setdefault((key.frame, key.place), []).append(key)
     for group in groups.values():
         yield _givens(level, derivation, names, group, formula)
@@ -243,8 +243,11 @@ def _deciding(entry: Entry) -> Iterator[Key]:
             yield entry.sources[cell]
 
 
-def _given(entry: Entry) -> bool:
+def _given(derivation: Derivation, key: Key) -> bool:
     """Whether nothing stands behind a cell: fed, patched, unknown, or part of the graph."""
+    if derivation.has_operands(key):
+        return False
+    entry = derivation.entry(key)
     plain = entry.kind == "computed" and not entry.sources and isinstance(entry.expression, (Literal, Cell))
     return entry.kind != "computed" or (plain and not _worded(entry.expression))
 

@@ -37,6 +37,8 @@ from graphattn.numbers import FLOAT, Numbers, of
 FORMAT = "graphattn why 1"
 LIMIT = 100_000
 """The most cells of one explanation; where it stops is said."""
+SIZE_LIMIT = 1_000_000
+"""The most cells in all its expressions together."""
 
 
 def data(derivation: Derivation, key: Key, tensor: str, depth: float, limit: int = LIMIT) -> dict[str, Any]:
@@ -60,7 +62,9 @@ def data(derivation: Derivation, key: Key, tensor: str, depth: float, limit: int
         "depth": "all" if math.isinf(depth) else int(depth),
         "complete": complete,
         **(
-            {} if complete else {"stopped": f"it depends on more than {limit} cells; the others are not listed"}
+            {}
+            if complete
+            else {"stopped": f"after {len(order)} cells; those that they depend on are not listed"}
         ),
         "cell": ids[key],
         "cells": [_cell(derivation, k, ids, k in followed, names) for k in order],
@@ -83,6 +87,7 @@ def _followed(derivation: Derivation, key: Key, depth: float, limit: int) -> tup
     best: dict[Key, float] = {}
     todo: deque[tuple[float, Key]] = deque([(depth, key)])
     listed = {key}
+    size = 0
     while todo:
         left, now = todo.popleft()
         if best.get(now, 0.0) >= left:
@@ -91,7 +96,8 @@ def _followed(derivation: Derivation, key: Key, depth: float, limit: int) -> tup
         if entry.kind != "computed":
             continue
         new = [k for k in entry.sources.values() if k not in listed]
-        if len(listed) + len(new) > limit:
+        size += len(entry.sources)
+        if len(listed) + len(new) > limit or size > SIZE_LIMIT:
             return set(best), False
         listed.update(new)
         best[now] = left
