@@ -1,4 +1,4 @@
-"""The command line: `graphattn demo | trace | render | why | ops | experiments`.
+"""The command line: `graphattn demo | trace | render | why | compare | ops | experiments`.
 
 Results go to stdout, messages to stderr. Exit status: 0 fine, 2 bad usage or bad input, told in one
 sentence without a traceback. Each command is one file, imported when it is asked for.
@@ -19,7 +19,7 @@ from .. import __version__
 from ..errors import GraphError, suggest
 from .output import prepare_streams
 
-COMMANDS = ("demo", "trace", "render", "why", "ops", "experiments")
+COMMANDS = ("demo", "trace", "render", "why", "compare", "ops", "experiments")
 
 
 class Commands(click.Group):
@@ -121,5 +121,6 @@ def main() -> None:
     graphattn trace block --n 3 --d 4      every tensor of an attention block
     graphattn render block -o block.svg    the same as a picture
     graphattn why block head0.weights 2 1  how that one number came about
+    graphattn compare block mine.json      where your own numbers part from these
     graphattn ops softmax                  all there is to know of one op
     """

@@ -34,8 +34,8 @@ from .recording import Recorded, Recording, folded, of_trace
 BY = ("name", "value")
 NEAR = 2e-3
 TIGHT = 2e-6
-"""What cells may differ by, of the largest, where tensors are matched by value (at most; for short formats, 8 units
-of theirs); and what is enough to prefer one tensor to others."""
+"""What cells may differ by, of the largest, where tensors are matched by value: at most (for short formats,
+8 of their units), and what is enough to prefer one tensor to others."""
 PART = re.compile(r"^(.*?)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]$")
 WORDS = re.compile(r"[A-Za-z]+|\d+")
 SAME_WORD = {"h": "head", "heads": "head", "attn": "attention", "l": "layer", "layers": "layer"}

@@ -41,7 +41,8 @@ def is_masked(x: Any, below: float | None = None) -> bool:
 @dataclass(frozen=True)
 class Tolerance:
     """How far apart two cells may be: atol + rtol · the size, which is |a| itself, or, where `by_row`,
-    the largest |a| of the row (the rounding of a sum goes with the size of its terms)."""
+    the largest |a| of the row or, if that is larger, the root of the mean a² of the whole tensor (the rounding
+    of a sum goes with the size of its terms, which its neighbours tell)."""
 
     rtol: float = 0.0
     atol: float = 0.0
@@ -172,6 +173,8 @@ def _row_adder(found: Difference, tolerance: Tolerance, rules: Rules) -> Callabl
                 found.absolute, found.absolute_at = largest, (i, j if columns is None else columns[j])
             if by_row:
                 allowed = atol + rtol * max(max(a), -low)
+                if largest > allowed:
+                    allowed = max(allowed, atol + rtol * found.sides[0].spread)
                 if largest > allowed:
                     beyond = sum(map(allowed.__lt__, apart))
                     first = next(j for j, d in enumerate(apart) if d > allowed)

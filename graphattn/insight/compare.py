@@ -37,8 +37,10 @@ from .relations import Context, Relation, relations
 
 DIFFERENT = ("differs", "other shape")
 EMPTY = ("zero", "nan", "uniform", "any")
-ROOM = 4.0
+ROOM = 3.0
 """How many times the derived bound two computations may be apart: both of them round."""
+SURE = 0.5
+"""How much of its tolerance a tensor may use to vouch, in a short format, for what it was computed from."""
 RECHECKS = 32
 """At most so many steps are evaluated again from their inputs."""
 
@@ -272,7 +274,7 @@ class _Comparing:
                 Pair(ours.name, ours, others, "name", others.name)
             ]
         self.flow = None if self.graph is None else Flow(self.graph, self.by_key)
-        self.bounds = {} if self.graph is None else growth(self.graph)
+        self.bounds = {} if self.graph is None else growth(self.graph, self.precision)
         self.units: dict[Ref, float] = {}
         self.results: dict[str, list[TensorComparison]] = {}
         self.dimensions = _dimensions(graph_side, self.graph)
@@ -288,7 +290,7 @@ class _Comparing:
         differs = {key: any(t.status in DIFFERENT for t in found) for key, found in self.results.items()}
         if self.flow is not None and not self.explicit:
             self._settle_carried(differs)
-        harmless = set() if self.flow is None else self.flow.harmless(differs)
+        harmless = set() if self.flow is None else self.flow.harmless(differs, self._sure)
         divergences = self._divergences(order, differs, harmless)
         for key in harmless:
             for found in self.results[key]:
@@ -306,6 +308,12 @@ class _Comparing:
             {key: self._harmless(key) for key in order if key in harmless},
             self.notes,
         )
+
+    def _sure(self, key: str) -> bool:
+        """Whether a tensor that agrees does so by more than its tolerance: where that is wide, a difference
+        may be no more than watered down on its way there."""
+        wide = not self.explicit and self.precision.bits < 24
+        return all(t.difference.worst <= (SURE if wide else 1.0) for t in self.results[key])
 
     def _measured(self, key: str, pair: Pair) -> TensorComparison:
         tolerance = self._tolerance(key, pair)
@@ -338,8 +346,8 @@ class _Comparing:
 
     def _bound(self, key: str, pair: Pair) -> float:
         if self.flow is None:
-            return default_bound(pair.mine)
-        return max(self.bounds[self.flow.refs[key]], 1.0)
+            return default_bound(pair.mine, self.precision)
+        return max(self.bounds[self.flow.refs[key]], 2.0)
 
     def _coarser_tensor(self, key: str, pair: Pair) -> Tolerance | None:
         """The tolerance for a tensor that holds shorter numbers than the recording as a whole."""
@@ -429,10 +437,11 @@ class _Comparing:
         assert self.flow is not None
         if self.mine.trace is None or self.key_is_theirs:
             return
+        misfits = {ours.name for ours, _ in self.alignment.misfits}
         left = RECHECKS
         for key in self.flow.order:
             inputs = self.flow.inputs(key)
-            if not differs[key] or not inputs or any(differs[other] for other in inputs):
+            if not differs[key] or not inputs or key in misfits or any(differs[other] for other in inputs):
                 continue
             if all(t.status == "equal" for other in inputs for t in self.results[other]):
                 continue  # from the same numbers it must be the same

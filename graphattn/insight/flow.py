@@ -6,7 +6,7 @@ for); what stands nearest before or after them counts as the neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..graph import Graph, Ref
 
@@ -60,11 +60,16 @@ class Flow:
         nodes = {ref.node for ref in seen if self.graph.nodes[ref.node].operands}
         return [node for node in self.graph.nodes if node in nodes]
 
-    def harmless(self, differs: Mapping[str, bool]) -> set[str]:
-        """The tensors that differ though every recorded tensor after them agrees, or is harmless itself."""
+    def harmless(self, differs: Mapping[str, bool], sure: Callable[[str], bool]) -> set[str]:
+        """The tensors that differ though every recorded tensor after them agrees, and surely so, or is
+        harmless itself."""
         found: set[str] = set()
         for name in reversed(self.order):
             after = self.results(name)
-            if differs.get(name) and after and all(not differs[other] or other in found for other in after):
+            if (
+                differs.get(name)
+                and after
+                and all(other in found or (not differs[other] and sure(other)) for other in after)
+            ):
                 found.add(name)
         return found

@@ -4,10 +4,11 @@
 written as text still holds float32 numbers. `growth` bounds the rounding of every tensor of a graph, as a
 multiple of the largest cell of a row, in units of 2^−bits:
 
-    moved numbers:        that of the operand
-    anything else:        that of the worst operand + 2 + 2·√K,   K the length of its sums
+    moved numbers:     that of the operand
+    anything else:     √(worst operand² + (2 + √K)²),   K the length of its sums
 
-which is how rounding errors of random signs add up (Higham 2002, section 2.8), with room.
+which is how rounding errors of random signs add up (Higham 2002, section 2.8). Formats shorter than
+float32 add in float32, so that √K counts less there.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ FLOAT64 = Format("float64", 53, -1022, 1023)
 PRECISIONS: dict[str, Format] = {"float64": FLOAT64, **FORMATS}
 ORDER = ("bfloat16", "float16", "float32", "float64")
 """From coarse to fine."""
+ACCUMULATOR_BITS = 24
 DECIMALS = 7
 """The most decimals that are taken for a printed text's own rounding."""
 
@@ -116,28 +118,29 @@ def recorded_precision(recording: Recording) -> Format:
     return held(recording.tensors.values())
 
 
-def growth(graph: Graph) -> dict[Ref, float]:
+def growth(graph: Graph, fmt: Format) -> dict[Ref, float]:
     """For each output of a graph, its bound in units of the precision."""
+    unit = 2.0 ** (fmt.bits - max(fmt.bits, ACCUMULATOR_BITS))
     bounds: dict[Ref, float] = {}
     for node in graph.nodes.values():
         before = max((bounds[ref] for ref in node.operands if ref is not None), default=0.0)
-        bound = before + _own(graph, node)
+        bound = math.hypot(before, _own(graph, node, unit))
         for port in range(len(node.ports)):
             bounds[Ref(node.name, port)] = bound
     return bounds
 
 
-def _own(graph: Graph, node: Node) -> float:
-    """What one step adds."""
+def _own(graph: Graph, node: Node, unit: float) -> float:
+    """What one step adds; `unit` is what one addition adds."""
     if node.op.moves or node.op.fed or not node.operands:
         return 0.0
     longest = _longest(graph, node)
     if node.op.kernel is None:  # a composite: several steps, one after the other
-        return 6 * (2.0 + 2.0 * math.sqrt(longest))
+        return 3 * (2.0 + unit * math.sqrt(longest))
     specs = padded(node.op, graph.operand_specs(node.operands))
     size = sum(spec.size for spec in node.outputs)
     flops = node.op.cost(*specs, **node.attributes) if node.op.cost is not None else size
-    return 2.0 + (2.0 * math.sqrt(longest) if flops > size else 0.0)
+    return 2.0 + (unit * math.sqrt(longest) if flops > size else 0.0)
 
 
 def _longest(graph: Graph, node: Node) -> int:
@@ -150,6 +153,7 @@ def _longest(graph: Graph, node: Node) -> int:
     return max(sizes)
 
 
-def default_bound(tensor: Recorded) -> float:
-    """The bound where there is no graph to derive it from: a dozen steps with sums of a row's length."""
-    return 24.0 + 12.0 * math.sqrt(max([1, *tensor.shape[-2:]]))
+def default_bound(tensor: Recorded, fmt: Format) -> float:
+    """The bound where there is no graph to derive it from: nine steps with sums of a row's length."""
+    unit = 2.0 ** (fmt.bits - max(fmt.bits, ACCUMULATOR_BITS))
+    return 3 * (2.0 + unit * math.sqrt(max([1, *tensor.shape[-2:]])))

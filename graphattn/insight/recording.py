@@ -13,6 +13,7 @@ one is a `GraphError` that names it.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,12 @@ class Recorded:
     def flat(self) -> list[Any]:
         """Every cell, in row-major order."""
         return self.rows[0] if len(self.rows) == 1 else list(chain.from_iterable(self.rows))
+
+    @cached_property
+    def spread(self) -> float:
+        """The root of the mean square of its cells, those of masks and what is not finite aside."""
+        cells = [x for x in self.flat if -1e9 < x < 1e9]
+        return math.sqrt(math.fsum(x * x for x in cells) / len(cells)) if cells else 0.0
 
     @property
     def size(self) -> int:

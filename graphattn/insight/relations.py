@@ -4,10 +4,11 @@
 
 Each relation is claimed only where it holds within the tolerance and where chance does not explain it:
 of N cells that a relation with p free numbers predicts, N − p are checks; a check passes by chance with a
-probability of about 20 τ, τ the tolerance as a part of the largest cell, and cells near 0 check nothing. A
-relation among H others of its kind (permutations, places, known constants) is claimed where
+probability of at most 6 τ, τ the tolerance as a part of the largest cell (more where the cells are crowded),
+and cells near 0 check nothing. A relation among H others of its kind (permutations, places, known constants) is
+claimed where
 
-    (20 τ)^(N − p) · H  <  10⁻⁷.
+    (6 τ)^(N − p) · H  <  10⁻⁷.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class _Sides:
         self.same_shape = mine.shape == theirs.shape
         self.nan = any(y != y for y in theirs.flat) or any(x != x for x in mine.flat)
         self.tau = context.tau
+        self.chance = context.tau * _crowding([y for y in theirs.flat if _finite(y) and not is_masked(y)])
+        """The tolerance as a part of how far the cells are spread, which says how easily one is met."""
 
     def cells(self) -> list[tuple[int, int, float, float]]:
         """(row, column, a, b) of the cells that are finite on both sides."""
@@ -130,13 +133,23 @@ def simple_relation(mine: Recorded, theirs: Recorded) -> Relation | None:
 # ---------------------------------------------------------------- chance
 
 
+def _crowding(cells: Sequence[float]) -> float:
+    """How close together the cells are: 1 where they are spread as a normal distribution around 0 is."""
+    if len(cells) < 2:
+        return 1.0
+    mean = math.fsum(cells) / len(cells)
+    spread = math.sqrt(math.fsum((y - mean) ** 2 for y in cells) / len(cells))
+    size = _size(cells)
+    return max(1.0, size / (2.5 * spread)) if spread > 1e-9 * size else 1.0
+
+
 def _size(values: Sequence[float]) -> float:
     return max(map(abs, values), default=0.0)
 
 
 def _claimed(checks: int, tau: float, choices: float = 0.0) -> bool:
     """Whether so many checks leave no room for chance; `choices` is log10 of how many were tried."""
-    return checks > 0 and checks * -math.log10(min(20.0 * tau, 0.9)) - choices >= CLAIM
+    return checks > 0 and checks * -math.log10(min(6.0 * tau, 0.9)) - choices >= CLAIM
 
 
 def _near(pairs: Sequence[tuple[float, float]], tau: float) -> tuple[bool, int]:
@@ -157,7 +170,7 @@ Cells = list[tuple[int, int, float, float]]
 def _sign(sides: _Sides, cells: Cells | None = None) -> Iterator[Relation]:
     cells = sides.cells() if cells is None else cells
     close, checks = _near([(-x, y) for _, _, x, y in cells], sides.tau)
-    if close and _claimed(checks, sides.tau):
+    if close and _claimed(checks, sides.chance):
         yield Relation("sign", "mine with the sign turned (−1 ×)", {"factor": -1.0})
 
 
@@ -179,8 +192,8 @@ def _factor(sides: _Sides, cells: Cells | None = None) -> Iterator[Relation]:
     if not close:
         return
     known = meanings(c, sides.context.dimensions, max(4 * sides.tau, 1e-12))
-    free = _claimed(checks - 1, sides.tau)
-    if abs(c + 1.0) <= 4 * sides.tau or not (free or (known and _claimed(checks, sides.tau, 2.0))):
+    free = _claimed(checks - 1, sides.chance)
+    if abs(c + 1.0) <= 4 * sides.tau or not (free or (known and _claimed(checks, sides.chance, 2.0))):
         return
     text = f"mine × {_number(c)}"
     if known:
@@ -197,7 +210,7 @@ def _offset(sides: _Sides, cells: Cells | None = None) -> Iterator[Relation]:
     c = math.fsum(gaps) / len(gaps)
     if abs(c) <= 50 * sides.tau * size or any(abs(gap - c) > sides.tau * size for gap in gaps):
         return
-    if _claimed(len(gaps) - 1, sides.tau) and len({x for _, _, x, _ in cells}) > 1:
+    if _claimed(len(gaps) - 1, sides.chance) and len({x for _, _, x, _ in cells}) > 1:
         yield Relation("offset", f"mine {_signed(c)}", {"offset": c})
 
 
@@ -248,12 +261,11 @@ def _temperature(sides: _Sides) -> Iterator[Relation]:
 
 
 def _sums(rows: Sequence[Sequence[float]], tau: float) -> bool:
-    """Whether each row sums to 1."""
-    return (
-        bool(rows)
-        and len(rows[0]) > 1
-        and all(abs(math.fsum(row) - 1.0) <= max(4 * tau, 1e-12) for row in rows)
-    )
+    """Whether each row is of shares that sum to 1, and there are rows enough for that to be no chance."""
+    limit = min(max(4 * tau, 1e-12), 0.02)
+    if not rows or len(rows[0]) < 2 or len(rows) * -math.log10(2 * limit) < 4:
+        return False
+    return all(min(row) >= -limit and abs(math.fsum(row) - 1.0) <= limit for row in rows)
 
 
 def _not_shares(sides: _Sides) -> Iterator[Relation]:
@@ -303,7 +315,7 @@ def _line_factors(sides: _Sides) -> Iterator[Relation]:
             floor = 50 * max(limit, 0.0 if axis == 0 else sides.tau * size)
             checks += max(0, sum(abs(y) > floor for _, _, _, y in own) - 1)
         else:
-            if len(factors) > 1 and _claimed(checks, sides.tau, 1.0) and not _all_close(factors.values()):
+            if len(factors) > 1 and _claimed(checks, sides.chance, 1.0) and not _all_close(factors.values()):
                 yield Relation(
                     f"{what} factor",
                     f"mine with a factor of its own for each {what} ({_span(factors.values())})",
@@ -330,7 +342,7 @@ def _line_offsets(sides: _Sides) -> Iterator[Relation]:
             if (
                 len(offsets) > 1
                 and most > 50 * limit
-                and _claimed(checks, sides.tau, 1.0)
+                and _claimed(checks, sides.chance, 1.0)
                 and max(offsets.values()) - min(offsets.values()) > limit
             ):
                 yield Relation(
@@ -382,7 +394,7 @@ def _transpose(sides: _Sides) -> Iterator[Relation]:
         checks = _informative(a.rows, limit)
         if a.shape == b.shape:
             checks -= sum(abs(row[i]) > 50 * limit for i, row in enumerate(a.rows) if not is_masked(row[i]))
-        if _claimed(checks, sides.tau):
+        if _claimed(checks, sides.chance):
             yield Relation("transpose", "mine transposed", {})
 
 
@@ -414,7 +426,9 @@ def _permutation(sides: _Sides) -> Iterator[Relation]:
         if order is None or order == sorted(order):
             continue
         moved = [i for i, k in enumerate(order) if i != k]
-        if not _claimed(_informative([theirs[i] for i in moved], limit), sides.tau, _log_factorial(len(order))):
+        if not _claimed(
+            _informative([theirs[i] for i in moved], limit), sides.chance, _log_factorial(len(order))
+        ):
             continue
         block = _block_order(order, sides.context.dimensions) if what == "column" else None
         if block is not None:
@@ -473,7 +487,7 @@ def _shift(sides: _Sides) -> Iterator[Relation]:
             kept = range(n - 1) if by == 1 else range(1, n)
             if all(_row_near(mine[i + by], theirs[i], limit) for i in kept):
                 own = [theirs[i] for i in kept if not _row_near(mine[i], theirs[i], limit)]
-                if _claimed(_informative(own, limit), sides.tau, 1.0):
+                if _claimed(_informative(own, limit), sides.chance, 1.0):
                     yield Relation(
                         f"{what}s shifted",
                         f"mine shifted by one {what} (theirs at i is mine at i {'+' if by > 0 else '−'} 1)",
@@ -487,7 +501,7 @@ def _reshape(sides: _Sides) -> Iterator[Relation]:
     a, b = sides.mine, sides.theirs
     limit = _limit(sides)
     if a.size == b.size and a.shape != b.shape and _row_near(a.flat, b.flat, limit):
-        if _claimed(_informative([a.flat], limit), sides.tau):
+        if _claimed(_informative([a.flat], limit), sides.chance):
             yield Relation("reshape", "the same numbers in another shape", {})
         return
     for other in sides.context.operands:
@@ -495,7 +509,7 @@ def _reshape(sides: _Sides) -> Iterator[Relation]:
             continue
         for start in range(0, other.size, b.size):
             piece = other.flat[start : start + b.size]
-            if _row_near(piece, b.flat, limit) and _claimed(_informative([piece], limit), sides.tau, 1.0):
+            if _row_near(piece, b.flat, limit) and _claimed(_informative([piece], limit), sides.chance, 1.0):
                 yield Relation(
                     "reshape",
                     f"cells {start} to {start + b.size - 1} of {other.name} in row-major order:"
@@ -507,7 +521,7 @@ def _reshape(sides: _Sides) -> Iterator[Relation]:
         for count in _divisors(a.width):
             turned = _reread(a, count)
             same = turned != a.flat and _row_near(turned, b.flat, limit)
-            if same and _claimed(_informative([turned], limit), sides.tau, 2.0):
+            if same and _claimed(_informative([turned], limit), sides.chance, 2.0):
                 yield Relation(
                     "reshape",
                     f"mine cut into {count} heads that are then read in row-major order"
@@ -535,7 +549,7 @@ def _same_numbers(sides: _Sides) -> Iterator[Relation]:
     mine, theirs = sorted(a.flat), sorted(b.flat)
     if _row_near(mine, theirs, limit) and not _row_near(a.flat, b.flat, limit):
         checks = _informative([mine], limit)  # among N sorted numbers, one is N times as likely to be near
-        if _claimed(checks, sides.tau * a.size):
+        if _claimed(checks, sides.chance * a.size):
             yield Relation("same numbers", "the same numbers in another order", {})
 
 
@@ -555,7 +569,7 @@ def _others(sides: _Sides) -> Iterator[Relation]:
             limit = sides.tau * _size([x for x in other.flat if _finite(x) and not is_masked(x)])
             if not _row_near(other.flat, b.flat, limit) or _row_near(other.flat, sides.mine.flat, limit):
                 continue
-            if _claimed(_informative([other.flat], limit), sides.tau, 3.0):
+            if _claimed(_informative([other.flat], limit), sides.chance, 3.0):
                 name = other.name.removesuffix("ᵀ") if turn else other.name
                 text = f"mine's {name}" + (" transposed" if turn else "")
                 yield Relation("other tensor", text, {"of": name, "transposed": turn})
@@ -571,7 +585,7 @@ def _masks(sides: _Sides) -> Iterator[Relation]:
         return
     cells = sides.cells()
     close, checks = _near([(x, y) for _, _, x, y in cells], sides.tau)
-    agree = (close and _claimed(checks, sides.tau)) or not cells
+    agree = (close and _claimed(checks, sides.chance)) or not cells
     only_mine = sum(x and not y for x, y in zip(sides.hidden_mine, sides.hidden_theirs))
     only_theirs = sum(y and not x for x, y in zip(sides.hidden_mine, sides.hidden_theirs))
     told = []
@@ -630,7 +644,7 @@ def _localized(sides: _Sides) -> Iterator[Relation]:
         return
     bad = set(wrong)
     agreeing = sum(abs(x) > 50 * limit for k, x in enumerate(a.flat) if k not in bad and _finite(x))
-    if not _claimed(agreeing, sides.tau, 2.0):
+    if not _claimed(agreeing, sides.chance, 2.0):
         return
     rows = sorted({k // width for k in wrong})
     columns = sorted({k % width for k in wrong})
@@ -724,7 +738,8 @@ def _rounding(sides: _Sides) -> Iterator[Relation]:
             limit = sides.context.bound * unit
             rows = _lines(cells, 0).values()
             close = exact or all(
-                all(abs(x - y) <= limit * _size([c[2] for c in row]) for _, _, x, y in row) for row in rows
+                all(abs(x - y) <= limit * max(_size([c[2] for c in row]), a.spread) for _, _, x, y in row)
+                for row in rows
             )
             if close and _claimed(len(cells), unit / 8 if exact else min(limit, 0.04)):
                 how = "exactly" if exact else "within the rounding of the steps before it"

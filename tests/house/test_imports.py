@@ -59,6 +59,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "click": ("cli",),
     "rich": ("cli",),
     "safetensors": ("tensor_file",),
+    "pytest": ("pytest_plugin",),
 }
 
 

@@ -1,0 +1,121 @@
+"""`graphattn compare`: where two recordings of the same computation part, and how."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import GraphError
+from .output import OUTPUT, emit, message, progress
+from .source import GRAPH, LEVEL
+
+
+def size_options(command: Any) -> Any:
+    """The options of a built-in graph, without SOURCE."""
+    for option in reversed(GRAPH[1:]):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Find where two recordings part, and what the relation is.")
+@click.argument("mine", metavar="A")
+@click.argument("theirs", metavar="B")
+@click.option(
+    "--name", "names", metavar="A=B", multiple=True,
+    help="A tensor's name in A and in B; head*.x stands for all heads, x[0, 1] for a part. May be repeated.",
+)  # fmt: skip
+@click.option("--by", default="name", metavar="HOW", help="Match tensors by name, or by value alone.  [name]")
+@click.option(
+    "--precision", metavar="FORMAT",
+    help="Derive tolerances from float64, float32, bfloat16 or float16.  [what the numbers hold]",
+)  # fmt: skip
+@click.option("--rtol", type=float, help="Let cells differ by this part of A's cell.")
+@click.option("--atol", type=float, help="Let cells differ by this much.")
+@click.option("--nan-equal", is_flag=True, help="NaN agrees with NaN.")
+@click.option("--masked-below", type=float, help="Cells this small or smaller are masked too.")
+@click.option("--empty", metavar="POLICY", help="What B gives where nothing is seen: zero, nan, uniform, any.")
+@click.option("--all", "everything", is_flag=True, help="List the tensors that agree, too.")
+@click.option("--json", "as_json", is_flag=True, help="The same for programs; -o FILE.json implies it.")
+@size_options
+@LEVEL
+@OUTPUT
+@click.pass_context
+def command(
+    ctx: click.Context, mine: str, theirs: str, names: tuple[str, ...], by: str, precision: str | None,
+    rtol: float | None, atol: float | None, nan_equal: bool, masked_below: float | None, empty: str | None,
+    everything: bool, as_json: bool, level: str | None, output: str | None, **source: Any,
+) -> None:  # fmt: skip
+    """Compare B with A: which tensor is the first that differs though its inputs agree, and how.
+
+    \b
+    A is one of
+      a recording   a trace saved as text or JSON; tensors in .npz, .npy, .safetensors, .json,
+                    .csv, or a .txt with lines `name = [values]`; a folder of such files
+      a graph       built-in, saved, or a .py file; it is run on the inputs that B recorded
+    B is a recording.
+
+    Exit status 0: they agree. 1: they do not. 2: bad input.
+    """
+    from ..insight.compare import compare
+    from ..insight.recording import read_file
+
+    with progress("comparing") as say:
+        say(f"reading {theirs}")
+        recording = _recording(theirs, read_file)
+        say(f"reading {mine}")
+        own, feeds = _own(mine, read_file, recording, level, source)
+        say("comparing")
+        found = compare(
+            own, recording, names=dict(_pair(entry) for entry in names), by=by, precision=precision, rtol=rtol,
+            atol=atol, nan_equal=nan_equal, masked_below=masked_below, empty=empty, feeds=feeds, level=level,
+        )  # fmt: skip
+        as_json = as_json or bool(output and output.lower().endswith(".json"))
+        text = json.dumps(found.data(), ensure_ascii=False, indent=1) if as_json else found.text(everything)
+    emit(text, output, exact=as_json)
+    ctx.exit(0 if found.agrees else 1)
+
+
+def _recording(path: str, read_file: Any) -> Any:
+    if not Path(path).exists():
+        raise GraphError(f"{path!r} does not exist; expected a recording: a file or a folder of tensors")
+    return read_file(path)
+
+
+def _own(mine: str, read_file: Any, theirs: Any, level: str | None, source: dict[str, Any]) -> tuple[Any, Any]:
+    """A, and what to feed it where it is a graph."""
+    from ..builtin import GRAPHS
+    from .source import TOY, read_specimen
+
+    path = Path(mine)
+    if mine in GRAPHS or mine == TOY or path.suffix.lower() == ".py" or _holds_graph(path):
+        specimen = read_specimen(mine, **source)
+        if specimen.trace is not None and level is None:
+            return specimen.trace, None
+        recorded = [name for name in specimen.graph.inputs if theirs.find(name) is not None]
+        feeds = {name: value for name, value in specimen.feeds.items() if name not in recorded}
+        if feeds and recorded:
+            message(f"B did not record {', '.join(feeds)}: A's own are used")
+        return specimen.graph, feeds
+    given = [name for name, value in source.items() if value is not None]
+    if given:
+        raise GraphError(f"--{given[0]} does not apply to {mine}; expected it with {', '.join(GRAPHS)}")
+    return _recording(mine, read_file), None
+
+
+def _holds_graph(path: Path) -> bool:
+    """Whether a file holds a saved graph without values."""
+    if path.suffix.lower() not in (".txt", ".json") or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(200)
+    return start.startswith(b"graphattn graph") or b'"graphattn graph"' in start
+
+
+def _pair(entry: str) -> tuple[str, str]:
+    mine, sign, theirs = entry.partition("=")
+    if not sign or not mine or not theirs:
+        raise GraphError(f"--name {entry!r} is no pair; expected NAME_IN_A=NAME_IN_B")
+    return mine.strip(), theirs.strip()
