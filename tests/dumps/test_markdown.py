@@ -228,7 +228,7 @@ def test_a_grid_keeps_its_cells(texts):
 def test_no_text_changes_the_document(labels, title, axis):
     usual = sample(title="title", axis="token")
     title = title.replace("\ud800", "?") if title.strip() else "?"
-    trace = sample(labels, title, axis)
+    trace = sample(labels, title, axis or "?")
     for write, of in ((trace_markdown, lambda trace: trace), (graph_markdown, lambda trace: trace.graph)):
         got, text = skeleton(write(of(trace))), write(of(trace))
         assert got == skeleton(write(of(usual)))
