@@ -19,7 +19,8 @@ whoever looks five letters back: what stands there is what comes next here.
 Guessing costs ln 26 = 3.26; knowing costs 0.
 
 **The training.** The gradients are a graph too, built once; each step runs it on 8 new sequences, and
-Adam changes each number by its gradient. Nothing but lists of floats, and the same for the same seed.
+Adam changes each number by its gradient. Nothing but lists of floats; on one version of Python the same
+seed gives the same bits (from one to another the last bits differ, since 3.12 adds up more exactly).
 
 It prints what it measured on sequences that it was not trained on, and writes into FOLDER:
 `model.txt` (the graph that reads one sequence), `weights.json` (its feeds), `training.txt` (the graph

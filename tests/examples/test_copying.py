@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import os
 import random
 import re
 import shutil
@@ -37,6 +38,13 @@ spec.loader.exec_module(copying)
 
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+def script(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The script, in a process of its own."""
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, str(SCRIPT), *arguments]
+    return subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=True, timeout=600)
 
 
 def started(seed: int = 0):
@@ -95,9 +103,7 @@ def test_held_out_sequences_are_not_trained_on(monkeypatch: pytest.MonkeyPatch) 
 def short(tmp_path_factory: pytest.TempPathFactory):
     """The script run for a few steps, in a process of its own: what it said, and its folder."""
     folder = tmp_path_factory.mktemp("short")
-    command = [sys.executable, str(SCRIPT), "--steps", "4", "-o", str(folder / "files")]
-    told = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=True, timeout=60)
-    return told, folder / "files"
+    return script("--steps", "4", "-o", str(folder / "files")), folder / "files"
 
 
 def test_twice_the_same(short, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,8 +169,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """The output of the whole training, as it was recorded."""
     if request.config.getoption("--rewrite-golden"):
         folder = tmp_path_factory.mktemp("copying")
-        command = [sys.executable, str(SCRIPT), "-o", str(folder)]
-        told = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=600)
+        told = script("-o", str(folder))
         (RECORDED / "output.txt").write_text(told.stdout, encoding="utf-8", newline="\n")
         for name in FILES:
             shutil.copyfile(folder / name, RECORDED / name)
