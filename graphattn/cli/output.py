@@ -7,6 +7,7 @@ spelling here becomes `?` or `\\uXXXX`, so that no locale and no code page ends 
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +49,10 @@ codecs.register_error("graphattn.spell", _spell)
 
 
 def prepare_streams() -> None:
-    """Let stdout and stderr spell what they cannot encode."""
+    """Let stdout and stderr spell what they cannot encode; one that is closed takes what it is given."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell: `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (open to the end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="graphattn.spell")

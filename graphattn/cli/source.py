@@ -256,8 +256,11 @@ def execute(path: Path) -> dict[str, Any]:
         with redirect_stdout(sys.stderr):
             exec(compile(code, str(path), "exec"), vars(module))
     except SyntaxError as error:
-        raise GraphError(f"{path} line {error.lineno}: {error.msg}; expected Python") from None
-    except (Exception, SystemExit) as error:
+        where = f"{path} line {error.lineno}" if error.lineno else f"{path}"
+        raise GraphError(f"{where}: {error.msg}; expected Python") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _told_of(error, path) from None
     finally:
         with suppress(ValueError):
@@ -312,7 +315,10 @@ def _label(entry: str, graph: Graph) -> tuple[str, list[str]]:
     axis, sign, rest = entry.partition("=")
     if not sign or not axis.isidentifier():
         axis, rest = "token", entry
-    names = next(csv.reader([rest], skipinitialspace=True), [])
+    try:
+        names = next(csv.reader([rest], skipinitialspace=True), [])
+    except csv.Error:
+        raise GraphError(f'--labels {entry[:40]!r}: a name with a newline in it stands in "quotes"') from None
     if axis not in sizes:
         raise GraphError(f"--labels {entry!r}: the graph has no axis {axis!r}; expected {_listed(sizes)}")
     if len(names) not in sizes[axis]:

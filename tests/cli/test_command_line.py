@@ -330,6 +330,7 @@ def test_labels(cli):
         ("shape.py", "shape.py line 4: matmul 'matmul_x_x': a = x (2 × 3), b = x (2 × 3):"
                      " a has 3 columns and b has 2 rows; expected as many; b.T would fit"),
         ("exit.py", "exit.py line 1: SystemExit: 3"),
+        ("rude.py", "rude.py line 1: GeneratorExit: gone"),
         ("empty.py", "empty.py defines no graphs; expected one, or one that is named `graph`"),
         ("two.py", "two.py defines 2 graphs; expected one, or one that is named `graph`"),
         ("feeds.py", "feeds.py: feeds is a list; expected a dict"),
@@ -358,6 +359,7 @@ def test_trace_refuses(refused, args, words):
     put("name.py", "\nundefined\n")
     put("shape.py", "from graphattn import Graph\ng = Graph()\nx = g.input('x', (2, 3))\nx @ x\n")
     put("exit.py", "raise SystemExit(3)")
+    put("rude.py", "raise GeneratorExit('gone')")
     put("empty.py", "")
     put("two.py", "from graphattn import Graph\na = Graph()\nb = Graph()\n")
     put("feeds.py", "from graphattn import Graph\na = Graph()\nfeeds = []\n")
@@ -368,6 +370,9 @@ def test_trace_refuses(refused, args, words):
 
 def test_a_name_with_newlines_stays_on_one_line(refused):
     assert refused("trace", "a\nb").startswith("'a\\nb' is neither a file nor a built-in graph;")
+    assert refused("trace", "block", "--labels", "a\nb,c,d,e") == (
+        "--labels 'a\\nb,c,d,e': a name with a newline in it stands in \"quotes\""
+    )
     put("new\nline.csv", "x")
     assert refused("trace", "block", "--feeds", "new\nline.csv") == (
         "new\\nline.csv line 1, column 0 is 'x'; expected a number"

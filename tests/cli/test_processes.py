@@ -121,3 +121,21 @@ def test_importing_the_command_line_is_light():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert told.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell that closes a stream")
+@pytest.mark.parametrize("closed", ["1", "2"], ids=["stdout", "stderr"])
+@pytest.mark.parametrize("args, status", [("ops", 0), ("trace block -o", 0), ("trace nothing", 2)])
+def test_a_stream_that_is_closed(closed, args, status, tmp_path):
+    """What would go there is gone, nothing takes its place, and the status is the same."""
+    args = f"{args} {tmp_path / 'block.txt'}" if args.endswith("-o") else args
+    command = [sys.executable, "-m", "graphattn", *args.split()]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *command], capture_output=True, timeout=120
+    )
+    assert done.returncode == status
+    told = {"ops": ("stdout", b"      op"), "trace nothing": ("stderr", b"graphattn: 'nothing' is neither")}
+    stream, words = told.get(args, ("stderr", b"wrote "))
+    for name, said in (("stdout", done.stdout), ("stderr", done.stderr)):
+        heard = name == stream and name != {"1": "stdout", "2": "stderr"}[closed]
+        assert said.startswith(words) if heard else not said
