@@ -171,9 +171,11 @@ class Op:
 
     @cached_property
     def doc(self) -> str:
-        """The docstring of its file (of its shape rule's, for an op that is registered elsewhere)."""
-        file = sys.modules.get(f"{__package__}.ops.{self.name}") or inspect.getmodule(self.shape)
-        return inspect.getdoc(file) or ""
+        """The docstring of its file; of its shape rule, for an op that is registered elsewhere, or else of
+        the file that this is in."""
+        file = sys.modules.get(f"{__package__}.ops.{self.name}")
+        where = (file,) if file else (self.shape, inspect.getmodule(self.shape))
+        return next(filter(None, map(inspect.getdoc, where)), "")
 
     def operand_name(self, slot: int) -> str:
         """What the operand in a slot is called."""

@@ -118,7 +118,8 @@ class Step:
         return self.trace._warnings[self._plan_step.start]
 
     def __repr__(self) -> str:
-        return f"<step {self.name} = {self.op.name}({', '.join(str(o) for o in self.operands)})>"
+        given = ", ".join(str(operand) for operand in self.operands if operand is not None)
+        return f"<step {self.name} = {self.op.name}({given})>"
 
 
 class Trace:

@@ -7,7 +7,7 @@ import pytest
 
 import graphattn.ops  # noqa: F401
 from graphattn import Graph, run
-from graphattn.op import OPS
+from graphattn.op import OPS, Op
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if name not in vars(Graph)])
@@ -37,3 +37,30 @@ def test_the_calls_are_those_of_apply():
 
 def test_the_signature_of_run_is_short():
     assert "numbers: 'str | Numbers' = <numbers float>" in str(inspect.signature(run))
+
+
+def rule_with_text(x):
+    """What stands in the rule."""
+    return x
+
+
+def rule_without_text(x):
+    return x
+
+
+@pytest.mark.parametrize(
+    ("rule", "doc"),
+    [
+        (rule_with_text, "What stands in the rule."),
+        (rule_without_text, "What `help` tells of a graph's methods, and"),
+    ],
+)
+def test_the_text_of_an_op_of_ones_own(rule, doc):
+    assert Op("mine", "mine", "m", "function", "y = x", "primitive", rule).doc.startswith(doc)
+
+
+def test_a_step_leaves_out_what_it_is_not_given():
+    g = Graph("g")
+    g.block(g.input("x", shape=(1, 2)), w_o=g.parameter("w", shape=(2, 2)), heads=1, name="y")
+    trace = run(g, {"x": [[1.0, 2.0]], "w": [[1.0, 0.0], [0.0, 1.0]]}, level="block")
+    assert repr(trace.step("y")) == "<step y = block(x, w)>"

@@ -271,7 +271,7 @@ def test_a_type_that_is_not_installed_is_told(monkeypatch):
     try:
         with pytest.raises(GraphError) as caught:
             numbers.of("mpmath")
-        assert str(caught.value) == "mpmath numbers need the extra 'mpmath': pip install 'graphattn[mpmath]'"
+        assert str(caught.value) == "mpmath numbers need the package mpmath: pip install mpmath"
     finally:
         numbers._made.cache_clear()
 
