@@ -295,6 +295,16 @@ class Derivation:
         explained = step.node.op.explain is not None and key.place not in frame.trace._patched
         return bool(step.operands) and explained
 
+    def bare(self, key: Key) -> Entry:
+        """The cell without its expression, which takes time for a long one."""
+        if key in self._entries:
+            return self._entries[key]
+        frame = self.frames[key.frame]
+        node = frame.steps[key.place].node
+        kind = "patched" if key.place in frame.trace._patched else "fed" if node.op.fed else "computed"
+        name = frame.tensor_name(key.place)
+        return Entry(key, name, self.spec(key), node, kind, self.value(key), self.hidden(key))
+
     def entry(self, key: Key) -> Entry:
         """How the cell came about."""
         if key not in self._entries:

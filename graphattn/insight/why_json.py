@@ -131,7 +131,7 @@ def _in_order(derivation: Derivation, key: Key, followed: set[Key]) -> list[Key]
 def _cell(
     derivation: Derivation, key: Key, ids: Mapping[Key, int], followed: bool, names: Names
 ) -> dict[str, Any]:
-    entry = derivation.entry(key)
+    entry = derivation.entry(key) if followed else derivation.bare(key)
     numbers = derivation.numbers
     told: dict[str, Any] = {
         "id": ids[key],
