@@ -298,13 +298,16 @@ def _sums(tensor: TensorRow, numbers: Numbers) -> str | None:
     if not rank or not tensor.spec.size or tensor.spec.kind != "float":
         return None
     for what, axis in (("rows", rank - 1), ("columns", rank - 2)):
-        if axis >= 0 and _sum_to_one(tensor, axis, numbers):
-            return what
+        lines = _lines(tensor, axis, numbers) if axis >= 0 else []
+        if lines and all(abs(math.fsum(line) - 1.0) <= 1e-9 for line in lines):
+            all_lines = tensor.spec.size // tensor.spec.shape[axis]
+            return what if len(lines) == all_lines else f"{what} that see anything"
     return None
 
 
-def _sum_to_one(tensor: TensorRow, axis: int, numbers: Numbers) -> bool:
+def _lines(tensor: TensorRow, axis: int, numbers: Numbers) -> list[list[float]]:
+    """The visible cells of each row or column that has any."""
     lines: dict[tuple[int, ...], list[float]] = {}
     for index, cell in visible(tensor):
         lines.setdefault(index[:axis] + index[axis + 1 :], []).append(numbers.near(cell))
-    return bool(lines) and all(abs(math.fsum(line) - 1.0) <= 1e-9 for line in lines.values())
+    return list(lines.values())

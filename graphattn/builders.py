@@ -70,7 +70,7 @@ def stub() -> str:
         "from collections.abc import Sequence",
         "from typing import Any",
         "",
-        "from .graph import Operand, Tensor",
+        "from .graph import Operand, Tensor, Tensors",
         "",
         "def stub() -> str: ...",
         "",
@@ -113,4 +113,4 @@ def _literal(default: Any) -> str:
 
 def _result(op: Op) -> str:
     annotation = str(op.shape.__annotations__.get("return", "Spec"))
-    return "tuple[Tensor, ...]" if "dict" in annotation else "Tensor"
+    return "Tensors" if "dict" in annotation else "Tensor"

@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .graph import Operand, Tensor
+from .graph import Operand, Tensor, Tensors
 
 def stub() -> str: ...
 
@@ -48,7 +48,7 @@ class Builders:
         empty: str = "zero",
         name: str | None = None,
         title: str | None = None,
-    ) -> tuple[Tensor, ...]:
+    ) -> Tensors:
         """softmax(q kᵀ / √dₖ) v"""
 
     def block(
@@ -560,7 +560,7 @@ class Builders:
         offset: int = 0,
         name: str | None = None,
         title: str | None = None,
-    ) -> tuple[Tensor, ...]:
+    ) -> Tensors:
         """cos and sin of p / base^(2i/d)"""
 
     def scale(
@@ -642,7 +642,7 @@ class Builders:
         axis: int = -1,
         name: str | None = None,
         title: str | None = None,
-    ) -> tuple[Tensor, ...]:
+    ) -> Tensors:
         """consecutive pieces of an axis"""
 
     def sqrt(

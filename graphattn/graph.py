@@ -187,6 +187,18 @@ class Tensor:
         return f"{self.name}: {describe(self.spec)}"
 
 
+class Tensors(tuple[Tensor, ...]):
+    """The outputs of one node: a tuple, whose items go by the names of the outputs too (`.weights`)."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Tensor:
+        ports = self[0].node.ports
+        if name in ports:
+            return self[ports.index(name)]
+        raise AttributeError(f"{self[0].node.name} has no output {name!r}; expected one of {', '.join(ports)}")
+
+
 Operand = Tensor | int | float
 
 
@@ -424,7 +436,7 @@ class Graph(Builders):
         self._insert(node)
         if node.ports == ("",):
             return Tensor(self, Ref(full_name))
-        return tuple(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
+        return Tensors(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
 
     @contextmanager
     def scope(self, name: str, title: str | None = None) -> Iterator[None]:
@@ -770,4 +782,4 @@ def _frozen(value: Any, what: str, depth: int = 0) -> Any:
     )
 
 
-__all__ = ["KINDS", "Graph", "Node", "Operand", "Ref", "Scope", "Tensor"]
+__all__ = ["KINDS", "Graph", "Node", "Operand", "Ref", "Scope", "Tensor", "Tensors"]

@@ -554,3 +554,11 @@ def test_levels(g, x):
     assert g.at("primitive") is fine
     g.softmax(x)
     assert len(g.at("primitive")) > len(fine)
+
+
+def test_outputs_go_by_their_names(g, x):
+    head = g.attention(x, x, x, name="head")
+    assert isinstance(head, tuple) and [t.name for t in head] == ["head.out", "head.weights"]
+    assert head.weights.name == "head.weights" and head.out.ref == head[0].ref
+    with pytest.raises(AttributeError, match="head has no output 'weight'; expected one of out, weights"):
+        head.weight
