@@ -537,6 +537,8 @@ def _endings(name: str) -> set[frozenset[str]]:
 def _related(mine: Recorded, theirs: Recorded) -> bool:
     from .relations import simple_relation
 
+    if mine.squeezed == theirs.squeezed:
+        theirs = theirs.as_shape(mine.shape)
     return simple_relation(mine, theirs) is not None
 
 

@@ -25,13 +25,13 @@ from typing import Any
 
 from ..errors import GraphError
 from ..graph import Graph, Ref
-from ..rounded import Format
+from ..rounded import FLOAT32, Format
 from ..trace import Trace, run
 from .alignment import Alignment, Pair, align, families, words
 from .cell_classes import Difference, Rules, Skip, Tolerance, is_masked, measure
 from .constants import Dimensions
 from .flow import Flow
-from .precision import FLOAT64, decimals, default_bound, growth, held, precision_of, recorded_precision
+from .precision import FLOAT64, decimals, default_bound, digits, growth, held, precision_of, recorded_precision
 from .recording import Recorded, Recording, listed, read
 from .relations import Context, Relation, relations
 
@@ -252,15 +252,14 @@ class _Comparing:
         self.rtol, self.atol = float(rtol or 0.0), float(atol or 0.0)
         self.derived = precision is None
         self.digits: int | None = None
+        self.decimals: int | None = None
         if precision is not None:
             self.precision = precision_of(precision)
         else:
             sides = [recorded_precision(mine), recorded_precision(theirs)]
             self.precision = min(sides, key=lambda fmt: fmt.bits)
             if theirs.trace is None and self.precision is FLOAT64:
-                self.digits = decimals(t for t in theirs.tensors.values() if t.width > 1)
-                if self.digits is not None and decimals(mine.tensors.values()) == self.digits:
-                    self.digits = None
+                self._read_print()
         self.rules = Rules(rules.nan_equal, rules.masked_below, self.precision)
         self.by_key: dict[str, list[Pair]] = {}
         graph_side, self.graph = (mine, None) if mine.trace is None else (mine, mine.trace.graph)
@@ -279,7 +278,18 @@ class _Comparing:
         self.results: dict[str, list[TensorComparison]] = {}
         self.dimensions = _dimensions(graph_side, self.graph)
         self.notes: list[str] = []
+        self.follows_policy = True
         self.blind: dict[Ref, frozenset[int]] = {} if empty is None else self._blind_rows()
+
+    def _read_print(self) -> None:
+        """Find whether theirs was printed with fewer digits than mine has."""
+        printed = digits(self.theirs.tensors.values())
+        if printed is None or digits(self.mine.tensors.values()) is not None:
+            return
+        self.precision = FLOAT32
+        self.decimals = decimals(t for t in self.theirs.tensors.values() if t.width > 1)
+        if self.decimals is None:
+            self.digits = printed
 
     # ------------------------------------------------------------ tensor by tensor
 
@@ -340,9 +350,9 @@ class _Comparing:
             ref = self.flow.refs[key]
             unit = max([unit, *(self.units.get(source, 0.0) for source in self.flow.above[ref])])
             self.units[ref] = unit
-        atol = 0.0 if self.digits is None else 0.500001 * 10.0**-self.digits
-        printed = 2.0**-24 if self.digits is not None else 0.0
-        return Tolerance(max(unit, printed) * ROOM * self._bound(key, pair), atol)
+        atol = 0.0 if self.decimals is None else 0.500001 * 10.0**-self.decimals
+        rtol = 0.0 if self.digits is None else 0.500001 * 10.0 ** (1 - self.digits)
+        return Tolerance(unit * ROOM * self._bound(key, pair) + rtol, atol)
 
     def _bound(self, key: str, pair: Pair) -> float:
         if self.flow is None:
@@ -362,8 +372,10 @@ class _Comparing:
         if self.explicit:
             return f"|theirs − mine| ≤ {self.atol:g} + {self.rtol:g} · |mine|"
         how = "as asked" if not self.derived else "the coarser of what both hold"
+        if self.decimals is not None:
+            return f"half a unit of the {self.decimals} decimals that theirs has, and the rounding of float32"
         if self.digits is not None:
-            return f"half a unit of the {self.digits} decimals that theirs has, and the rounding of float32"
+            return f"half a unit of the {self.digits} digits that theirs has, and the rounding of float32"
         return f"the rounding of {self.precision.name} ({how}), which grows with the length of each sum"
 
     # ------------------------------------------------------------ rows that see nothing
@@ -415,7 +427,10 @@ class _Comparing:
             if empty == "any":
                 return True
             if i in direct:
-                return fits(b)
+                self.follows_policy = self.follows_policy and fits(b)
+                return self.follows_policy
+            if not self.follows_policy:
+                return False
             return empty == "nan" or not any(y != y for y in b)
 
         return skip

@@ -40,7 +40,7 @@ def _verdict(comparison: Comparison) -> list[str]:
         return _agreement(comparison)
     lines = _divergence(comparison, first)
     others = comparison.divergences[1:OTHERS]
-    same = [d for d in others if _told(d) == _told(first)]
+    same = [d for d in others if _simplest(d) == _simplest(first)]
     if same:
         lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
@@ -76,6 +76,10 @@ def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
             " the mistake may be in any of these steps"
         )
     return lines
+
+
+def _simplest(divergence: Divergence) -> str:
+    return divergence.relations[0].text if divergence.relations else ""
 
 
 def _told(divergence: Divergence) -> str:

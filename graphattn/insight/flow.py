@@ -62,14 +62,13 @@ class Flow:
 
     def harmless(self, differs: Mapping[str, bool], sure: Callable[[str], bool]) -> set[str]:
         """The tensors that differ though every recorded tensor after them agrees, and surely so, or is
-        harmless itself."""
+        harmless itself. What the graph gives as a result is never harmless."""
+        results = {tensor.ref for tensor in self.graph.outputs.values()}
         found: set[str] = set()
         for name in reversed(self.order):
             after = self.results(name)
-            if (
-                differs.get(name)
-                and after
-                and all(other in found or (not differs[other] and sure(other)) for other in after)
-            ):
+            if not differs.get(name) or not after or self.refs[name] in results:
+                continue
+            if all(other in found or (not differs[other] and sure(other)) for other in after):
                 found.add(name)
         return found

@@ -30,6 +30,9 @@ PRECISIONS: dict[str, Format] = {"float64": FLOAT64, **FORMATS}
 ORDER = ("bfloat16", "float16", "float32", "float64")
 """From coarse to fine."""
 ACCUMULATOR_BITS = 24
+SAMPLE = 20_000
+"""How many cells are looked at for the digits they need."""
+DIGITS = 9
 DECIMALS = 7
 """The most decimals that are taken for a printed text's own rounding."""
 
@@ -74,22 +77,26 @@ _HOLDERS = {"float64": lambda row: True, "float32": _row32, "float16": _row16, "
 
 
 def held(tensors: Iterable[Recorded]) -> Format:
-    """The coarsest format that holds every cell of the tensors; whole numbers and halves alone, which any
-    format holds, say nothing: they count as float64."""
-    left = [name for name in ORDER if name != "float64"]
-    told = False
+    """The coarsest format that holds every cell of the tensors, and whose digits they need: numbers like 0.5
+    and 12, which any format holds, say nothing, and alone count as float64."""
+    left = list(ORDER[:-1])
+    sample: list[float] = []
     for tensor in tensors:
         for row in tensor.rows:
-            if not told and any(x != round(2 * x) / 2 for x in row if _finite(x)):
-                told = True
             left = [name for name in left if _HOLDERS[name](row)]
             if not left:
                 return FLOAT64
-    return PRECISIONS[left[0]] if told else FLOAT64
+            if len(sample) < SAMPLE:
+                sample += row
+    return next((PRECISIONS[name] for name in left if _needs(PRECISIONS[name], sample)), FLOAT64)
 
 
-def _finite(x: float) -> bool:
-    return abs(x) < 1e15
+def _needs(fmt: Format, cells: list[float]) -> bool:
+    """Whether one in sixteen numbers, or more, would not do with two bits less, as three in four do of
+    numbers that were rounded to this format."""
+    numbers = [x for x in cells if x and math.isfinite(x)]
+    long = sum(not math.ldexp(math.frexp(x)[0], fmt.bits - 2).is_integer() for x in numbers)
+    return 16 * long >= len(numbers) > 0
 
 
 def decimals(tensors: Iterable[Recorded]) -> int | None:
@@ -106,6 +113,22 @@ def decimals(tensors: Iterable[Recorded]) -> int | None:
                     if most > DECIMALS:
                         return None
     return most if most and seen >= 8 else None
+
+
+def digits(tensors: Iterable[Recorded]) -> int | None:
+    """How many significant digits the numbers were printed with, if they look printed: at most `DIGITS`, for
+    all. A float32 that was printed by itself has 9 or fewer, a double has more."""
+    most = 1
+    for tensor in tensors:
+        for row in tensor.rows:
+            for x in row:
+                if isinstance(x, bool) or not abs(x) < math.inf:
+                    continue
+                while float(f"{x:.{most}g}") != x:
+                    most += 1
+                    if most > DIGITS:
+                        return None
+    return most
 
 
 def recorded_precision(recording: Recording) -> Format:

@@ -108,6 +108,8 @@ def relations(mine: Recorded, theirs: Recorded, context: Context | None = None) 
         told = list(finder(sides))
         found += told
         if told and finder is not _masks:
+            if finder is _factor:  # which may be a step that was left out
+                found += _others(sides)
             break
     if not found and not sides.same_shape:
         shape = " × ".join(map(str, theirs.shape)) or "a scalar"
@@ -572,6 +574,8 @@ def _others(sides: _Sides) -> Iterator[Relation]:
             if _claimed(_informative([other.flat], limit), sides.chance, 3.0):
                 name = other.name.removesuffix("ᵀ") if turn else other.name
                 text = f"mine's {name}" + (" transposed" if turn else "")
+                if not turn and any(other is operand for operand in sides.context.operands):
+                    text += ", which goes into it: as if a step were left out"
                 yield Relation("other tensor", text, {"of": name, "transposed": turn})
                 return
 

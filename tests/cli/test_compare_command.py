@@ -1,0 +1,99 @@
+"""`graphattn compare`: what it prints, and its exit status."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from graphattn.builtin import specimen
+from graphattn.cli import main
+from graphattn.dumps.graph_text import graph_text
+from graphattn.dumps.trace_json import trace_json
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A trace, its tensors, and tensors with weights that are twice as large."""
+    made = specimen("attention", n=3, d=4)
+    trace = made.run()
+    tensors = {name: trace[name] for name in trace.names}
+    wrong = {
+        **tensors,
+        **{name: [[2 * v for v in row] for row in tensors[name]] for name in ("weights", "out")},
+    }
+    for name, text in (
+        ("trace.json", trace_json(trace)), ("same.json", json.dumps(tensors)), ("wrong.json", json.dumps(wrong)),
+        ("graph.txt", graph_text(made.graph)),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+    return tmp_path
+
+
+def call(*args):
+    result = CliRunner().invoke(main, ["compare", *map(str, args)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("mine", ["trace.json", "same.json", "graph.txt"])
+def test_what_agrees_ends_with_0(files, mine):
+    code, out, err = call(files / mine, files / "same.json")
+    assert code == 0 and out.startswith("the same: "), err
+
+
+def test_a_built_in_graph_is_run_on_what_was_recorded(files):
+    assert call("attention", files / "same.json", "--n", 3, "--d", 4)[0] == 0
+    code, out, _ = call("attention", files / "wrong.json", "--n", 3, "--d", 4)
+    assert code == 1 and "weights is the first, though what goes into it agrees" in out
+
+
+def test_a_python_file_is_run(files):
+    path = files / "mine.py"
+    code = "from graphattn.builtin import specimen\ngraph = specimen('attention', n=3, d=4).graph\n"
+    path.write_text(code, "utf-8")
+    assert call(path, files / "wrong.json")[0] == 1
+
+
+def test_a_difference_ends_with_1(files):
+    code, out, err = call(files / "trace.json", files / "wrong.json")
+    assert code == 1 and err == ""
+    assert out.splitlines()[0] == "different: weights is the first, though what goes into it agrees"
+    assert out.splitlines()[1] == "  theirs is mine × 2, which is √d_k (d_k = 4) or √d_model (d_model = 4) or 2"
+    assert f"theirs: {files / 'wrong.json'}" in out
+
+
+def test_json_and_files(files):
+    code, out, _ = call(files / "trace.json", files / "wrong.json", "--json")
+    assert code == 1 and json.loads(out)["first"]["tensor"] == "weights"
+    code, out, _ = call(files / "trace.json", files / "same.json", "-o", files / "report.json")
+    assert (code, out) == (0, "")
+    assert json.loads((files / "report.json").read_text("utf-8"))["agrees"] is True
+
+
+def test_all_tensors_are_listed_on_demand(files):
+    assert "scores" not in call(files / "trace.json", files / "same.json")[1]
+    assert "scores" in call(files / "trace.json", files / "same.json", "--all")[1]
+
+
+def test_options_reach_the_comparison(files):
+    assert call(files / "trace.json", files / "wrong.json", "--rtol", 1, "--atol", 0)[0] == 0
+    assert call(files / "trace.json", files / "wrong.json", "--by", "value")[0] == 1
+    assert call(files / "trace.json", files / "same.json", "--name", "weights=scores")[0] == 1
+    assert "float16" in call(files / "trace.json", files / "wrong.json", "--precision", "float16")[1]
+
+
+@pytest.mark.parametrize("args, words", [
+    (["absent.json", "same.json"], "'absent.json' does not exist; expected a recording"),
+    (["same.json", "absent.json"], "'absent.json' does not exist; expected a recording"),
+    (["same.json", "graph.txt"], "graph.txt holds a graph without values; expected a trace, or tensors"),
+    (["same.json", "same.json", "--n", "3"], "--n does not apply to same.json; expected it with attention"),
+    (["same.json", "same.json", "--name", "a"], "--name 'a' is no pair; expected NAME_IN_A=NAME_IN_B"),
+    (["same.json", "same.json", "--name", "a=b"], "same.json has no tensor 'b'; expected one of q"),
+    (["same.json", "same.json", "--precision", "half"], "unknown precision 'half'"),
+    (["attention", "same.json", "--n", "5"], "expected 5"),
+    (["same.json"], "missing argument 'b'"),
+])  # fmt: skip
+def test_bad_input_ends_with_2(files, monkeypatch, args, words):
+    monkeypatch.chdir(files)
+    code, out, err = call(*args)
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert words.lower() in err.replace(str(files), "").lower(), err

@@ -1,0 +1,153 @@
+"""Recordings of the same block in other people's forms align, whatever their names, masks and heads."""
+
+import math
+
+import pytest
+import recorded
+from recorded import PATHS, batched, fused, per_head, torch_fx
+
+from graphattn import Graph, run
+from graphattn.insight.compare import compare
+
+FORMS = (batched, torch_fx, per_head, fused)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_every_form_agrees(path, form):
+    trace, case = recorded.traced(path)
+    comparison = compare(trace, form(trace, case))
+    assert comparison.agrees, str(comparison)
+    placed = {t.pair.other for t in comparison.tensors} | {name for name, _ in comparison.alignment.copies}
+    assert len(placed) >= len(form(trace, case)) - 1  # what is not placed: a query scaled early, of one head
+    assert set(comparison.alignment.theirs_left) <= {"q_scaled"}
+
+
+@pytest.mark.parametrize(
+    "hidden", [-math.inf, -1e9, -1e12, -3.4028234663852886e38, -1.7976931348623157e308, -65504.0]
+)
+@pytest.mark.parametrize("form", [torch_fx, per_head, fused], ids=lambda form: form.__name__)
+def test_every_way_to_hide_agrees(form, hidden):
+    trace, case = recorded.traced(PATHS[1])
+    comparison = compare(trace, form(trace, case, hidden))
+    assert comparison.agrees, str(comparison)
+
+
+def test_scores_that_a_mask_was_added_to_agree():
+    trace, _ = recorded.traced(PATHS[1])
+    record = {name: trace[name] for name in trace.names}
+    for name in ("head0.masked", "head1.masked"):
+        full, scaled = (
+            trace.graph.tensor_name(trace.graph.resolve(name)),
+            trace[name.replace("masked", "scaled")],
+        )
+        record[full] = [
+            [s - 1e9 if m == -math.inf else m for s, m in zip(a, b, strict=True)]
+            for a, b in zip(scaled, trace[name], strict=True)
+        ]
+    assert compare(trace, record).agrees
+
+
+def scaled_wrong(case, trace):
+    """The block with every head's scale left out."""
+    graph, feeds = recorded.block_of(case)
+    back = math.sqrt(case["attrs"]["d_head"])
+    heads = range(case["attrs"]["h"])
+    patch = {f"head{i}.scaled": lambda x: [[v * back for v in row] for row in x] for i in heads}
+    return run(graph, feeds, patch=patch)
+
+
+@pytest.mark.parametrize("form", [batched, torch_fx, per_head], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_mistake_is_found_in_every_form(path, form):
+    trace, case = recorded.traced(path)
+    first = compare(trace, form(scaled_wrong(case, trace), case)).first
+    step = first.comparison.name.rpartition(".")[2]
+    assert step in ("scaled", "masked", "weights")
+    assert step == "scaled" or any("scaled" in name for name in first.between)
+    if case["attrs"]["n"] > 2:
+        assert any(relation.kind in ("factor", "temperature", "column factor") for relation in first.relations)
+
+
+def test_operands_are_moved_and_it_is_found_behind_new_names():
+    trace, case = recorded.traced(PATHS[1])
+    graph, feeds = recorded.block_of(case)
+    wrong = run(graph, feeds, patch={"attention.concat": lambda x: [row[::-1] for row in x]})
+    first = compare(trace, torch_fx(wrong, case)).first
+    assert first.comparison.name == "block.attention.concat"
+    assert [relation.text for relation in first.relations] == ["mine with its columns reversed"]
+
+
+def test_batched_heads_of_mine_align_with_heads_one_by_one():
+    graph = Graph("batched")
+    x = graph.input("x", (2, 3, 4))
+    scores = graph.matmul(x, x.T, name="scores")
+    graph.output(weights=graph.softmax(scores, name="weights"))
+    feed = [[[0.1 * i + 0.3 * j - 0.2 * k * i for k in range(4)] for j in range(3)] for i in range(2)]
+    trace = run(graph, {"x": feed})
+    record = {f"{name}{i}": trace[name][i] for name in ("x", "scores", "weights") for i in range(2)}
+    comparison = compare(trace, record)
+    assert comparison.agrees and len(comparison.tensors) == 6
+    record["weights1"] = [[2 * v for v in row] for row in record["weights1"]]
+    first = compare(trace, record).first
+    assert first.comparison.name == "weights[1]" and first.relations[0].text.startswith("mine × 2, ")
+
+
+def test_names_are_mapped():
+    trace, _ = recorded.traced(PATHS[1])
+    record = {"x": trace["x"], "Z": [[trace[f"head{i}.weights"] for i in range(2)]]}
+    record["last"] = [[2 * v for v in row] for row in trace["y"]]
+    record["Z"][0][1] = [[v + 0.5 for v in row] for row in record["Z"][0][1]]
+    names = {"block.attention.head*.weights": "Z", "y": "last"}
+    first = compare(trace, record, names=names).first
+    assert (first.comparison.name, first.comparison.pair.theirs.name) == (
+        "block.attention.head1.weights",
+        "Z[0, 1]",
+    )
+    alone = compare(trace, record, names={"head1.weights": "Z[0, 1]"})
+    assert alone.first.comparison.name == "block.attention.head1.weights"
+
+
+def test_names_may_be_ignored():
+    trace, _ = recorded.traced(PATHS[1])
+    q, k = trace["attention.q"], trace["attention.k"]
+    record = {"x": trace["x"], "block.attention.q": k, "block.attention.k": q, "y": trace["y"]}
+    assert list(compare(trace, record).harmless) == ["block.attention.q", "block.attention.k"]
+    assert list(compare(trace, record, by="value").harmless) == []
+    record["y"] = [[2 * v for v in row] for row in trace["y"]]
+    assert compare(trace, record).first.comparison.name == "block.attention.q"
+    assert compare(trace, record, by="value").first.comparison.name == "block.residual"
+
+
+def test_weights_that_are_stored_the_other_way_round():
+    trace, _ = recorded.traced(PATHS[1])
+    record = {"x": trace["x"], "kernel": recorded.turned(trace["w_q"]), "y": trace["y"]}
+    comparison = compare(trace, record)
+    assert comparison.agrees and comparison.find("w_q").pair.how == "value, transposed"
+
+
+def test_a_graph_is_run_on_the_inputs_of_theirs():
+    trace, case = recorded.traced(PATHS[1])
+    graph, feeds = recorded.block_of(case)
+    record = {name.replace("_", "."): value for name, value in feeds.items()} | {"y": [trace["y"]]}
+    assert compare(graph, record).agrees
+    record["y"] = [[[2 * v for v in row] for row in trace["y"]]]
+    comparison = compare(graph, record)
+    assert comparison.first.key == trace.graph.tensor_name(trace.graph.resolve("y"))
+    assert comparison.first.between
+
+
+def test_a_trace_is_compared_with_one_of_another_level():
+    fine, case = recorded.traced(PATHS[1], level="primitive")
+    graph, feeds = recorded.block_of(case)
+    assert compare(run(graph, feeds), fine).agrees
+    assert compare(fine, run(graph, feeds)).agrees
+    assert compare(run(graph, feeds, level="block"), fine).agrees
+
+
+def test_without_a_graph_the_order_tells():
+    record = {"a": [[1.0, 2.5], [3.0, 4.0]], "b": [[0.5, 0.25], [0.75, 2.0]], "c": [[1.0, 7.0], [0.125, 3.0]]}
+    other = {**record, "b": [[1.0, 0.5], [1.5, 4.0]], "c": [[9.0, 7.0], [0.125, 3.0]]}
+    comparison = compare(record, other)
+    assert comparison.first.comparison.name == "b" and len(comparison.divergences) == 1
+    assert compare(record, dict(record)).agrees
