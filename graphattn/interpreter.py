@@ -148,7 +148,7 @@ class Plan:
         """Run instructions on the values, yielding after each the place of its first result."""
         start = 0
         if not self._checked:
-            program = map(self._checking, program)
+            program = [self._checking(instruction) for instruction in program]
         try:
             for function, first, second, fetch, start, count in program:
                 if fetch is not None:

@@ -58,6 +58,7 @@ def command(
             listener = counted(len(specimen.graph.at(level or "op")), say)
             trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
         say("writing")
+        text = ""
         if folder is not None:
             from graphattn.dumps.csv_folder import write_csv_folder
 

@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
     frame: int
     place: int
-    index: tuple[int, ...]
+    index: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 @dataclass(frozen=True, slots=True)

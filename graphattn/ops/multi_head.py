@@ -123,10 +123,10 @@ def _of_one_head(name: str, x: Spec | None, heads: int | None, n_k: int, appende
         x = Spec((*x.shape[:-3], *x.shape[-2:]), (*x.axes[:-3], *x.axes[-2:]), x.kind)
     if appended:
         try:
-            x = find("broadcast").shape(x, (*x.shape[:-1], n_k - appended))
+            wide: Spec = find("broadcast").shape(x, (*x.shape[:-1], n_k - appended))
         except Rejected as error:
             raise Rejected(f"{name}: {error}") from None
-        x = find("pad").shape(x, 0, appended, value=True if x.kind == "bool" else 0)
+        return find("pad").shape(wide, 0, appended, value=True if x.kind == "bool" else 0)
     return x
 
 

@@ -1,4 +1,4 @@
-"""Softmax, layer norm and attention with care, on inputs where the textbook's steps fail, beside 50 digits and more."""
+"""Softmax, layer norm and attention with care, where the textbook's steps fail, beside 50 digits and more."""
 
 import math
 import random

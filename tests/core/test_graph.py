@@ -561,4 +561,4 @@ def test_outputs_go_by_their_names(g, x):
     assert isinstance(head, tuple) and [t.name for t in head] == ["head.out", "head.weights"]
     assert head.weights.name == "head.weights" and head.out.ref == head[0].ref
     with pytest.raises(AttributeError, match="head has no output 'weight'; expected one of out, weights"):
-        head.weight
+        _ = head.weight

@@ -43,7 +43,6 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
     ("trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
     ("trace", "Trace.reach", "insight.reach"): "trace.reach() shows what one of its cells touches",
-    ("trace", "Trace.why", "insight.why"): "trace.why(name, i, j) writes out how one number came about",
     ("numbers", "_short", "rounded"): "short floats are made when they are asked for",
     ("numbers", "_value", "scalar.record"): "Values with gradients are a number type",
     ("scalar.draw", "", "dumps"): "a Value's graph is drawn by the same dumps, when it is asked for",
