@@ -51,8 +51,8 @@ from graphattn.dumps.graph_json import VERSION, check_format, entry, json_text, 
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.literals import shortened
 from graphattn.dumps.rows import TensorRow, step_rows
-from graphattn.dumps.table import READERS, folded, label
-from graphattn.dumps.trace_text import SOURCE_LIMIT, need_sources, printing
+from graphattn.dumps.table import READERS, folded, label, no_cells
+from graphattn.dumps.trace_text import need_sources, printing
 from graphattn.dumps.write import write_folder
 from graphattn.errors import GraphError
 from graphattn.graph import Graph
@@ -346,13 +346,8 @@ class _Reader:
             expected = math.prod(spec.shape[:-1])
             if len(rows) != expected:
                 raise GraphError(f"it has {len(rows)} rows; expected {expected} for {describe(spec)}")
-            lists = next((math.prod(spec.shape[:i]) for i, size in enumerate(spec.shape) if not size), 0)
-            if lists > SOURCE_LIMIT:  # no cells, but so many empty rows that the memory would be full
-                raise GraphError(
-                    f"{describe(spec)} has {lists} rows of nothing; expected at most {SOURCE_LIMIT}"
-                )
-        if not spec.size and spec.rank:
-            return nested.full(spec.shape, None)
+            if not spec.size:
+                return no_cells(spec)
         return folded(rows, spec.shape) if spec.rank else rows[0][0]
 
     def _rows(self, file: str, spec: Spec, kind: str) -> Iterator[list[Any]]:

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from graphattn import nested
+from graphattn.axes import Spec, describe
 from graphattn.dumps.literals import plain, quote, shortened
 from graphattn.dumps.rows import TensorRow, visible
 from graphattn.errors import GraphError
@@ -28,6 +29,8 @@ from graphattn.numbers import Numbers
 HIDDEN = "·"
 LEFT_OUT = "…"
 NO_CELLS = "(no cells)"
+EMPTY_LIMIT = 2**20
+"""How many empty lists a tensor without cells may be made of."""
 LABEL_LIMIT = 24
 
 
@@ -270,6 +273,15 @@ def left_out(tensor: TensorRow, form: Pretty | Exact) -> str:
 # ---------------------------------------------------------------- reading
 
 
+def no_cells(spec: Spec) -> Any:
+    """The nested lists of a tensor without cells. Raises a `GraphError` where a file claims so many
+    empty rows that they would fill the memory."""
+    lists = next((math.prod(spec.shape[:i]) for i, size in enumerate(spec.shape) if not size), 0)
+    if lists > EMPTY_LIMIT:
+        raise GraphError(f"{describe(spec)} has {lists} rows of nothing; expected at most {EMPTY_LIMIT}")
+    return nested.full(spec.shape, None)
+
+
 def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> tuple[Any, Any]:
     """Value and mask of a tensor from the lines that `table` wrote in `Exact` form; `take` gives the
     next line. (None, None) where it was not kept."""
@@ -280,7 +292,7 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
     if not spec.size:
         if line != NO_CELLS:
             raise GraphError(f"found {shortened(line)}; expected {NO_CELLS!r}")
-        return nested.full(spec.shape, None), None
+        return no_cells(spec), None
     read = READERS[spec.kind]
     if not spec.rank:
         (value,), mask = _row(line.split(), 1, read, numbers)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -164,6 +165,9 @@ def _fraction() -> Numbers:
     from fractions import Fraction
 
     def lift(value: Any) -> Any:
+        exponent = re.search(r"[eE][+-]?0*(\d+)\s*$", value) if isinstance(value, str) else None
+        if exponent and len(exponent[1]) > 4:  # Fraction would write all those digits out
+            raise GraphError(f"fraction numbers have no {value}; expected an exponent of at most 4 digits")
         try:
             return Fraction(value)
         except (ValueError, OverflowError):
