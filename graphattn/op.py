@@ -209,6 +209,8 @@ OPS: dict[str, Op] = {}
 
 def register(op: Op) -> Op:
     """Enter an op; a name that is taken is an error, and so is one that a graph's text cannot carry."""
+    from . import ops  # noqa: F401  (those that come with graphattn come first)
+
     if not isinstance(op, Op):
         raise GraphError(f"what is registered is a {type(op).__name__}; expected an Op")
     if not isinstance(op.name, str) or not op.name.isidentifier() or keyword.iskeyword(op.name):

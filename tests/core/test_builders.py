@@ -1,6 +1,8 @@
 """Builder methods come from the registry, for people and type checkers; and an op of one's own."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -287,3 +289,14 @@ def test_a_kernel_that_fails_is_told_with_op_and_node():
 def test_nested_lists_are_read_at_any_rank():
     assert nested.shape_of([[[1], [2]]]) == (1, 2, 1)
     assert nested.build((2, 2), lambda i, j: 10 * i + j) == [[0, 1], [10, 11]]
+
+
+def test_an_op_of_ones_own_cannot_take_the_name_of_one_that_is_not_loaded_yet():
+    code = (
+        "from graphattn.errors import GraphError\n"
+        "from graphattn.op import Op, register\n"
+        "op = Op('softmax', 't', 'g', 'f', 'y', 'primitive', shape=lambda x: x)\n"
+        "try:\n    register(op)\nexcept GraphError as error:\n    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8")
+    assert run.stdout == "op 'softmax' is registered already; expected a new name\n", run.stderr

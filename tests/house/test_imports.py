@@ -35,6 +35,7 @@ WINGS = {  # who may be imported by whom, besides oneself
 
 DOORS = {  # (module, function, what it imports when it is called): why
     ("graph", "Graph.__init__", "ops"): "the first graph fills the registry",
+    ("op", "register", "ops"): "an op of one's own is entered after those that come with graphattn",
     ("graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
     ("graph", "Graph.run", "trace"): "graph.run() is run(graph)",
     ("graph", "Graph.render", "dumps.picture"): "graph.render() draws",
