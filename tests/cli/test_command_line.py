@@ -502,6 +502,6 @@ def test_experiments_refuses(refused):
 
 def test_unknown_commands(refused):
     assert refused("tarce") == (
-        "there is no command 'tarce'; expected one of demo, trace, render, why, ops, experiments;"
+        "there is no command 'tarce'; expected one of demo, trace, render, why, compare, ops, experiments;"
         " did you mean 'trace'?"
     )
