@@ -11,13 +11,14 @@ ulps, the spacing of the coarser format around a.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
 from operator import sub
 from typing import Any
 
+from ..numbers import dot
 from ..rounded import FLOAT16, Format
 from .recording import Recorded
 
@@ -66,65 +67,95 @@ class Rules:
 class Difference:
     """How far two tensors of one shape are apart. Places are (row, column), None where all are equal.
 
-    The largest relative difference and the most ulps are found when they are asked for.
+    Whether they agree is found at once; what only a report asks for (how many cells do not, and how far the
+    farthest are apart) is found when it is asked for.
     """
 
     sides: tuple[Recorded, Recorded]
     rules: Rules
+    tolerance: Tolerance
     cells: int = 0
-    unequal: int = 0
-    over: int = 0
-    """Cells beyond the tolerance, or of different classes."""
-    absolute: float = 0.0
-    absolute_at: tuple[int, int] | None = None
+    unequal: bool = False
+    agrees: bool = True
+    first_over: tuple[int, int] | None = None
+    """The first cell that does not agree."""
+    other_class: int = 0
+    """Cells that do not agree since one is masked, NaN or infinite and the other is not."""
     nan: int = 0
     """Cells that are NaN in one or both, and therefore never agree."""
     masked_mine: int = 0
     """Cells that are masked in mine alone."""
     masked_theirs: int = 0
-    first_over: tuple[int, int] | None = None
-    worst: float = 0.0
-    """The largest |b − a| / allowed."""
+    beyond: list[tuple[Sequence[Any], Sequence[Any], float]] = field(default_factory=list, repr=False)
+    """Rows of visible numbers with some that do not agree, and how far apart they may be."""
+    skipped: set[int] = field(default_factory=set, repr=False)
+
+    @cached_property
+    def over(self) -> int:
+        """How many cells do not agree."""
+        rtol = 0.0 if self.tolerance.by_row else self.tolerance.rtol
+        return self.other_class + sum(
+            abs(y - x) > allowed + rtol * abs(x) for a, b, allowed in self.beyond for x, y in zip(a, b)
+        )
 
     @property
-    def agrees(self) -> bool:
-        return not self.over
+    def absolute(self) -> float:
+        """The largest |b − a| of the cells that are numbers on both sides."""
+        return self._farthest[0]
+
+    @property
+    def absolute_at(self) -> tuple[int, int] | None:
+        return self._farthest[1]
 
     @property
     def relative(self) -> float:
-        """The largest |b − a| / |a| of the cells that are numbers on both sides."""
-        return self._by_cell[0]
+        """The largest |b − a| / |a|."""
+        return self._farthest[2]
 
     @property
     def ulps(self) -> float:
         """The largest |b − a| in ulps of the format at a."""
-        return self._by_cell[1]
+        return self._farthest[3]
+
+    @property
+    def worst(self) -> float:
+        """The largest |b − a| / allowed; infinite where a cell is of another class."""
+        return math.inf if self.other_class else self._farthest[4]
 
     @cached_property
-    def _by_cell(self) -> tuple[float, float]:
+    def _farthest(self) -> tuple[float, tuple[int, int] | None, float, float, float]:
         if not self.unequal:
-            return 0.0, 0.0
-        spacing = self.rules.spacing
+            return 0.0, None, 0.0, 0.0, 0.0
+        spacing, below = self.rules.spacing, self.rules.masked_below
         smallest = math.ldexp(1.0, spacing.least - 52)
-        relative = steps = 0.0
-        for a, b in zip(self.sides[0].rows, self.sides[1].rows):
-            if a == b:
+        rtol, atol = self.tolerance.rtol, self.tolerance.atol
+        absolute = relative = steps = worst = 0.0
+        place = None
+        for i, (a, b) in enumerate(zip(*(side.rows for side in self.sides))):
+            if a == b or i in self.skipped:
                 continue
-            for x, y in zip(a, b):
-                apart = abs(y - x)
-                if not 0.0 < apart < math.inf or isinstance(x, bool):
+            row = [
+                (abs(y - x), abs(x), j)
+                for j, (x, y) in enumerate(zip(a, b))
+                if 0.0 < abs(y - x) < math.inf and not (is_masked(x, below) and is_masked(y, below))
+            ]
+            if not row:
+                continue
+            size = 0.0
+            if self.tolerance.by_row:
+                size = max(self.sides[0].spread, max(abs(x) for x in a if not is_masked(x, below) and x == x))
+            for apart, x, j in row:
+                if apart > absolute:
+                    absolute, place = apart, (i, j)
+                if isinstance(a[j], bool):
                     continue
-                if is_masked(x, self.rules.masked_below) or is_masked(y, self.rules.masked_below):
-                    continue
-                ratio = apart / abs(x) if x else math.inf
-                if ratio > relative:
-                    relative = ratio
-                count = apart / max(math.ulp(x), smallest)
-                if count > steps:
-                    steps = count
-        return relative, steps * 2.0 ** (spacing.bits - 53)
+                relative = max(relative, apart / x if x else math.inf)
+                steps = max(steps, apart / max(math.ulp(x), smallest))
+                worst = max(worst, apart / (atol + rtol * (size or x) or TINY))
+        return absolute, place, relative, steps * 2.0 ** (spacing.bits - 53), worst
 
 
+TINY = 5e-324
 Skip = Callable[[int, list[Any], list[Any]], bool]
 
 
@@ -132,70 +163,66 @@ def measure(
     mine: Recorded, theirs: Recorded, tolerance: Tolerance, rules: Rules, skip: Skip | None = None
 ) -> Difference:
     """The difference of two tensors with equal rows. `skip` says of a row, by number, that it is left out."""
-    found = Difference((mine, theirs), rules)
-    add_row = _row_adder(found, tolerance, rules)
+    found = Difference((mine, theirs), rules, tolerance, mine.size)
+    look = _row_looker(found)
     for i, (a, b) in enumerate(zip(mine.rows, theirs.rows)):
-        found.cells += len(a)
         if a == b:
             total = sum(a)
             if total == total:  # no NaN, which a list holds equal to itself
                 continue
         if skip is not None and skip(i, a, b):
-            continue
-        add_row(i, a, b)
+            found.skipped.add(i)
+        else:
+            look(i, a, b)
     return found
 
 
-def _row_adder(found: Difference, tolerance: Tolerance, rules: Rules) -> Callable[[int, Any, Any], None]:
+def _row_looker(found: Difference) -> Callable[[int, Any, Any], None]:
+    """The function that judges one row of each side. Most rows are plain numbers that differ by rounding:
+    there the root of the sum of squares is within what three of their cells allow, and all is said."""
+    tolerance, rules = found.tolerance, found.rules
     floor = FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below)
-    visible_gap = abs(floor)
+    plain = abs(floor)
     rtol, atol, by_row = tolerance.rtol, tolerance.atol, tolerance.by_row
 
-    def add(i: int, a: list[Any], b: list[Any]) -> None:
-        apart = list(map(abs, map(sub, b, a)))
-        largest, low = max(apart), min(a)
-        columns, wrong, beyond, first = None, [], 0, None
-        total = sum(apart)
-        if total - total != 0.0 or not low > floor or largest >= visible_gap:  # not just plain numbers
+    def look(i: int, a: list[Any], b: list[Any]) -> None:
+        columns, wrong = None, []
+        found.unequal = True
+        apart = list(map(sub, b, a))
+        squares = dot(apart, apart)
+        if by_row:
+            size = max(abs(a[0]), abs(a[len(a) // 2]), abs(a[-1]))
+            if size < plain and squares <= (atol + rtol * size) ** 2:
+                return
+        if not squares < plain or not min(a) > floor:  # not just plain numbers
             a, b, columns, wrong = _visible(a, b, rules, found)
-            if wrong:
-                found.unequal += len(wrong)
-                found.worst = math.inf
-            if a:
-                apart = list(map(abs, map(sub, b, a)))
-                largest, low = max(apart), min(a)
-            else:
-                apart, largest = [], 0.0
-        if largest:
-            found.unequal += len(apart) - apart.count(0.0)
-            if largest > found.absolute:
-                j = apart.index(largest)
-                found.absolute, found.absolute_at = largest, (i, j if columns is None else columns[j])
-            if by_row:
-                allowed = atol + rtol * max(max(a), -low)
-                if largest > allowed:
-                    allowed = max(allowed, atol + rtol * found.sides[0].spread)
-                if largest > allowed:
-                    beyond = sum(map(allowed.__lt__, apart))
-                    first = next(j for j, d in enumerate(apart) if d > allowed)
-                if largest > found.worst * allowed:
-                    found.worst = largest / allowed if allowed else math.inf
-            else:
-                for j, (d, x) in enumerate(zip(apart, a)):
-                    allowed = atol + rtol * abs(x)
-                    if d > allowed:
-                        beyond += 1
-                        first = j if first is None else first
-                    if d > found.worst * allowed:
-                        found.worst = d / allowed if allowed else math.inf
-        if beyond or wrong:
-            found.over += len(wrong) + beyond
-            if found.first_over is None:
-                if first is not None:
-                    wrong.append(first if columns is None else columns[first])
-                found.first_over = (i, min(wrong))
+            apart = list(map(sub, b, a))
+        found.other_class += len(wrong)
+        first = min(wrong, default=None)
+        place = _first_beyond(a, b, apart) if a else None
+        if place is not None:
+            place = place if columns is None else columns[place]
+            first = place if first is None else min(first, place)
+        if first is not None:
+            found.agrees = False
+            found.first_over = found.first_over or (i, first)
 
-    return add
+    def _first_beyond(a: list[Any], b: list[Any], apart: list[float]) -> int | None:
+        if not by_row:
+            first = next((j for j, (d, x) in enumerate(zip(apart, a)) if abs(d) > atol + rtol * abs(x)), None)
+            if first is not None:
+                found.beyond.append((a, b, atol))
+            return first
+        largest = max(max(apart), -min(apart))
+        allowed = atol + rtol * max(max(a), -min(a))
+        if largest > allowed:
+            allowed = max(allowed, atol + rtol * found.sides[0].spread)
+        if largest <= allowed:
+            return None
+        found.beyond.append((a, b, allowed))
+        return next(j for j, d in enumerate(apart) if abs(d) > allowed)
+
+    return look
 
 
 def _visible(

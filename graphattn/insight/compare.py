@@ -64,7 +64,7 @@ class TensorComparison:
     def index(self) -> tuple[int, ...] | None:
         """Where the largest difference is, or the first cell that does not agree."""
         at = self.difference.absolute_at
-        if self.difference.over and (self.difference.nan or self.difference.masked_mine or at is None):
+        if not self.difference.agrees and (self.difference.nan or self.difference.masked_mine or at is None):
             at = self.difference.first_over
         return None if at is None else self.pair.mine.index(*at)
 
@@ -329,17 +329,19 @@ class _Comparing:
         tolerance = self._tolerance(key, pair)
         if pair.mine.shape != pair.theirs.shape:
             cells = pair.mine.size
-            apart = Difference((pair.mine, pair.theirs), self.rules, cells, cells, cells, worst=math.inf)
+            apart = Difference(
+                (pair.mine, pair.theirs), self.rules, tolerance, cells, agrees=False, other_class=cells
+            )
             return TensorComparison(pair, apart, tolerance, "other shape", self.precision.name)
         skip = self._skip(key, pair)
         found = measure(pair.mine, pair.theirs, tolerance, self.rules, skip)
-        if found.over and self.derived and not self.explicit:
+        if not found.agrees and self.derived and not self.explicit:
             finer = self._coarser_tensor(key, pair)
             if finer is not None:
                 again = measure(pair.mine, pair.theirs, finer, self.rules, skip)
                 if again.agrees:
                     found, tolerance = again, finer
-        status = "differs" if found.over else "close" if found.unequal else "equal"
+        status = "differs" if not found.agrees else "close" if found.unequal else "equal"
         return TensorComparison(pair, found, tolerance, status, self.precision.name)
 
     def _tolerance(self, key: str, pair: Pair) -> Tolerance:
@@ -493,7 +495,7 @@ class _Comparing:
             found = measure(
                 expected, pair.theirs, self._tolerance(key, pair), self.rules, self._skip(key, pair)
             )
-            if found.over and not self._emulated(key, patch, feeds, expected, pair):
+            if not found.agrees and not self._emulated(key, patch, feeds, expected, pair):
                 return False
         return True
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from .. import nested
 from ..errors import GraphError, suggest
-from ..numbers import FLOAT
+from ..numbers import FLOAT, dot
 from ..tensor_file import READERS, TensorFile, read_tensors
 from ..trace import Trace
 from .plain_text import read_plain_text
@@ -53,6 +53,10 @@ class Recorded:
     @cached_property
     def spread(self) -> float:
         """The root of the mean square of its cells, those of masks and what is not finite aside."""
+        if self.size:
+            squares = math.fsum(dot(row, row) for row in self.rows)
+            if squares < self.size * 1e8:  # nothing masked, infinite or NaN
+                return math.sqrt(squares / self.size)
         cells = [x for x in self.flat if -1e9 < x < 1e9]
         return math.sqrt(math.fsum(x * x for x in cells) / len(cells)) if cells else 0.0
 

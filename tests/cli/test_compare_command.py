@@ -22,8 +22,8 @@ def files(tmp_path):
         **{name: [[2 * v for v in row] for row in tensors[name]] for name in ("weights", "out")},
     }
     for name, text in (
-        ("trace.json", trace_json(trace)), ("same.json", json.dumps(tensors)), ("wrong.json", json.dumps(wrong)),
-        ("graph.txt", graph_text(made.graph)),
+        ("trace.json", trace_json(trace)), ("same.json", json.dumps(tensors)),
+        ("wrong.json", json.dumps(wrong)), ("graph.txt", graph_text(made.graph)),
     ):  # fmt: skip
         (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
     return tmp_path
