@@ -128,7 +128,8 @@ def families(recording: Recording) -> list[Family]:
 
 def words(name: str) -> frozenset[str]:
     """The words and numbers of a name, however it joins them."""
-    found = (SAME_WORD.get(word.lower(), word.lower()) for word in WORDS.findall(name))
+    found: list[str] = [word.lower() for word in WORDS.findall(name)]
+    found = [SAME_WORD.get(word, word) for word in found]
     return frozenset(word for word in found if word not in DROPPED)
 
 
@@ -311,7 +312,8 @@ class _Aligner:
                     self.add(found.name, found, theirs, "value")
                     last = order[found.name]
                 continue
-            self._stacked_by_value(theirs) or self._fused_by_value(theirs)
+            if not self._stacked_by_value(theirs):
+                self._fused_by_value(theirs)
         for mine in self.open_mine():
             self._their_family_by_value(mine)
         for theirs in self.open_theirs():
@@ -368,7 +370,7 @@ class _Aligner:
 
     def _fused_by_value(self, theirs: Recorded) -> bool:
         """Three tensors of mine side by side, or one below the other, in one of theirs."""
-        shape = theirs.squeezed
+        shape = list(theirs.squeezed)
         cuts: list[list[Recorded]] = []
         if len(shape) == 2 and shape[1] % 3 == 0:
             width = shape[1] // 3

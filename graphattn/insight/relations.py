@@ -293,7 +293,7 @@ def _not_shares(sides: _Sides) -> Iterator[Relation]:
 def _lines(cells: Cells, axis: int) -> dict[int, Cells]:
     lines: dict[int, Cells] = {}
     for cell in cells:
-        lines.setdefault(cell[axis], []).append(cell)
+        lines.setdefault(int(cell[axis]), []).append(cell)
     return lines
 
 
