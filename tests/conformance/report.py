@@ -3,8 +3,8 @@
 FOLDER, or the environment variable GRAPHATTN_CORPORA, or else the small copy in tests/data/corpora.
 Each case is passed, failed or not run (what it asks for is not there); those that did not pass are
 told with the reason. Cases of level "stretch" ask for more than the textbook's algorithm in doubles
-and are counted by themselves; so are the gradients that cases in torch/ carry. Exit status 1 where a
-case failed that is not of that level.
+and are counted by themselves; so are the gradients that cases in torch/ carry, computed in both of our ways.
+A folder that is no suite is told too. Exit status 1 where a case failed that is not of that level.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cases
+import gradient_cases
 import runners
 
 
@@ -39,9 +40,10 @@ class Verdict:
 
 def verdict(path: Path) -> Verdict:
     """Run one case and judge every output (in trace/, every intermediate)."""
-    case = cases.load(path)
-    told = (path.parent.name, path.stem, case.get("level", ""))
+    told = (path.parent.name, path.stem, "")
     try:
+        case = cases.load(path)
+        told = (*told[:2], case.get("level", ""))
         wrong, fine = _judged(case)
     except runners.NotRun as reason:
         return Verdict(*told, "not run", str(reason))
@@ -71,16 +73,31 @@ def first_wrong(
 def report(root: Path) -> tuple[str, bool]:
     """The text of all verdicts, and whether nothing failed that should pass."""
     lines, good = [], True
-    for suite in cases.SUITES:
-        folder = root / suite
-        found = [verdict(path) for path in sorted(folder.glob("*.json"))] if folder.is_dir() else []
+    others = sorted({path.parent.name for path in root.glob("*/*.json")} - set(cases.SUITES))
+    for suite in (*cases.SUITES, *others):
+        found = [verdict(path) for path in sorted((root / suite).glob("*.json"))]
         for level in sorted({v.level for v in found}):
             own = [v for v in found if v.level == level]
             lines += _counted(f"{suite} {level}".strip(), own, suite in runners.WITH_CARE)
             good = good and (level == "stretch" or all(v.outcome != "failed" for v in own))
         if not found:
             lines.append(f"{suite:<12}    0 cases")
+        if suite == "torch":
+            told, right = _gradients(root, {v.name for v in found if v.outcome != "not run"})
+            lines, good = lines + told, good and right
     return "\n".join(lines), good
+
+
+def _gradients(root: Path, ran: set[str]) -> tuple[list[str], bool]:
+    """How many gradients of the cases that ran are PyTorch's, in each of our ways, and which are not."""
+    lines, good = [], True
+    found = [path for path in gradient_cases.paths(root) if path.stem in ran]
+    for way, compute in gradient_cases.WAYS.items():
+        wrong = {path: told for path in found if (told := gradient_cases.problems(path, compute))}
+        lines.append(f"  {way:<21}{len(found) - len(wrong):3} of {len(found)} that carry gradients")
+        lines += [f"    failed: {path.stem}: {told[0]}" for path, told in wrong.items()]
+        good = good and not wrong
+    return lines, good
 
 
 def _counted(what: str, found: list[Verdict], with_care: bool) -> list[str]:

@@ -27,7 +27,7 @@ def specimen(case: dict[str, Any], care: bool = False) -> tuple[Specimen, dict[s
     try:
         build = (WITH_CARE if care else SUITES)[case["suite"]]
     except KeyError:
-        raise NotRun(f"suite {case['suite']!r} is not known") from None
+        raise NotRun(f"suite {case.get('suite')!r} is not known") from None
     try:
         return build(case)
     except GraphError as error:
