@@ -36,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def _told(path: Path) -> str:
+    """A path as seen from the repository's root."""
+    root = GOLDEN.parents[1]
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+
+
 def compare_golden(path: Path, text: str, rewrite: bool = False) -> None:
     """Fail with a sentence and a diff unless the file at `path` holds exactly `text`."""
     if not isinstance(text, str):
@@ -47,7 +53,7 @@ def compare_golden(path: Path, text: str, rewrite: bool = False) -> None:
         return
     if not path.is_file():
         pytest.fail(
-            f"the golden file tests/golden/{path.name} does not exist: "
+            f"the golden file {_told(path)} does not exist: "
             "read the output, then write it with `pytest --rewrite-golden`",
             pytrace=False,
         )
@@ -55,18 +61,18 @@ def compare_golden(path: Path, text: str, rewrite: bool = False) -> None:
         expected = file.read()
     if text != expected:
         lines = difflib.unified_diff(
-            expected.splitlines(), text.splitlines(), f"tests/golden/{path.name}", "printed now", lineterm=""
+            expected.splitlines(), text.splitlines(), _told(path), "printed now", lineterm=""
         )
         shown = list(lines)[:80] or ["(only the newlines differ)"]
-        pytest.fail(f"{path.name} is not what is printed now:\n" + "\n".join(shown), pytrace=False)
+        pytest.fail(f"{_told(path)} is not what is printed now:\n" + "\n".join(shown), pytrace=False)
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """golden(name, text): text is what tests/golden/name holds."""
+def golden(request: pytest.FixtureRequest) -> Callable[[str | Path, str], None]:
+    """golden(name, text): text is what tests/golden/name holds; a path stands for itself."""
     rewrite = bool(request.config.getoption("--rewrite-golden"))
 
-    def compare(name: str, text: str) -> None:
+    def compare(name: str | Path, text: str) -> None:
         compare_golden(GOLDEN / name, text, rewrite)
 
     return compare

@@ -5,7 +5,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import compare_golden
 from markdown_it import MarkdownIt
 
 import graphattn.ops  # noqa: F401  (fills the registry)
@@ -17,9 +16,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "ops.md"
 PARSER = MarkdownIt("commonmark").enable("table")
 
 
-def test_the_page_is_current(request):
+def test_the_page_is_current(golden):
     """`pytest --rewrite-golden` writes docs/ops.md anew after an op has changed."""
-    compare_golden(PAGE, page(), request.config.getoption("--rewrite-golden"))
+    golden(PAGE, page())
 
 
 def test_every_op_is_on_it():
