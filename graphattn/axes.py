@@ -133,6 +133,13 @@ def need_kind(kinds: str | Sequence[str], **operands: Spec | None) -> None:
             raise Rejected(f"{name} holds {spec.kind}; expected {' or '.join(kinds)}")
 
 
+def need_flag(**attributes: object) -> None:
+    """Reject switches that are neither True nor False: "no" would count as true."""
+    for name, value in attributes.items():
+        if not isinstance(value, bool):
+            raise Rejected(f"{name} is {value!r}; expected True or False")
+
+
 def need_size(what: str, value: object, least: int = 0) -> None:
     """Reject an attribute that is not an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

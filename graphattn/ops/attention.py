@@ -15,7 +15,7 @@ behind a mask never leaks.
 
 from __future__ import annotations
 
-from ..axes import Spec, describe, need_kind, need_rank, need_size
+from ..axes import Spec, describe, need_flag, need_int, need_kind, need_rank, need_size
 from ..errors import Rejected
 from ..op import Op, Reject, Sample, find, register
 
@@ -35,6 +35,8 @@ def shape(
     softcap: float | str | None = None,
     empty: str = "zero",
 ) -> dict[str, Spec]:
+    need_flag(causal=causal)
+    need_int("offset", offset)
     need_kind("float", q=q, k=k, v=v, bias=bias)
     need_rank(2, q=q, k=k, v=v)
     if q.shape[-1] != k.shape[-1]:
@@ -175,6 +177,14 @@ register(
                 (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))),
                 {"appended": 5},
                 "appended is 5; expected at most the 4 keys there are",
+            ),
+            Reject(
+                (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))),
+                {"causal": "no"},
+                "causal is 'no'; expected True or False",
+            ),
+            Reject(
+                (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))), {"offset": 1.0}, "offset is 1.0; expected an int"
             ),
         ),
     )

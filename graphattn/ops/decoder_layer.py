@@ -10,7 +10,7 @@ goes to self-attention, memory_mask to the other. Vaswani et al. 2017, section 3
 
 from __future__ import annotations
 
-from ..axes import Spec
+from ..axes import Spec, need_flag
 from ..layers import added, normed, sublayer
 from ..op import Op, Reject, Sample, find, register
 
@@ -58,6 +58,8 @@ def shape(
     offset: int = 0,
     empty: str = "zero",
 ) -> Spec:
+    need_flag(norm_first=norm_first)
+
     def joined(y: Spec, inner, gamma: Spec | None, beta: Spec | None, which: int, what: str) -> Spec:
         given = normed(norm, y, gamma, beta, eps, which) if norm_first else y
         y = added(y, inner(given), what)
@@ -148,6 +150,7 @@ register(
                 "q has 2 features and k has 3; expected as many",
             ),
             Reject((Spec((3, 4)), Spec((2, 4))), {"heads": 2}, "w_in is left out; expected a matrix (f, d)"),
+            Reject((Spec((3, 4)), Spec((2, 4))), {"heads": 2, "norm_first": "no"}, "norm_first is 'no'"),
             Reject((Spec((3, 4)), Spec((2, 4))), {"heads": 3}, "4 features do not divide into 3 heads"),
         ),
     )

@@ -11,7 +11,7 @@ beta. Vaswani et al. 2017, section 3; norm_first: Xiong et al. 2020.
 
 from __future__ import annotations
 
-from ..axes import Spec
+from ..axes import Spec, need_flag
 from ..layers import added, normed, sublayer
 from ..op import Op, Reject, Sample, find, register
 
@@ -52,6 +52,7 @@ def shape(
     masks_by_head: bool = False,
     empty: str = "zero",
 ) -> Spec:
+    need_flag(norm_first=norm_first)
     given = normed(norm, x, gamma_1, beta_1, eps, 1) if norm_first else x
     mixed = find("multi_head").shape(
         given, given, given, mask, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o, bias, heads=heads,
@@ -134,6 +135,7 @@ register(
                 "beta_1 is given, but rmsnorm has no beta; expected none",
             ),
             Reject((Spec((3, 4)),), {"heads": 2, "norm": "batchnorm"}, "expected 'layernorm' or 'rmsnorm'"),
+            Reject((Spec((3, 4)),), {"heads": 2, "norm_first": 0}, "norm_first is 0; expected True or False"),
             Reject((Spec((3, 4)),), {"heads": 3}, "4 features do not divide into 3 heads"),
         ),
     )

@@ -9,7 +9,7 @@ NaN as IEEE 754 says. Rejected where k differs.
 
 from __future__ import annotations
 
-from ..axes import Spec, broadcast, need_kind, need_rank, unify
+from ..axes import Spec, broadcast, need_flag, need_kind, need_rank, unify
 from ..cells import Cell, absorb, multiply, total
 from ..elementwise import cell_of, unbroadcast
 from ..errors import Rejected
@@ -18,6 +18,7 @@ from ..op import Kernel, Op, Reject, Sample, find, register
 
 
 def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
+    need_flag(absorb_zeros=absorb_zeros)
     need_kind("float", a=a, b=b)
     need_rank(2, a=a, b=b)
     if a.shape[-1] != b.shape[-2]:
@@ -126,6 +127,9 @@ register(
                 {},
                 "a = a (token 4 × feature 8), b = b (token 4 × feature 8): a has 8 columns and b has 4"
                 " rows; expected as many; b.T would fit",
+            ),
+            Reject(
+                (Spec((2, 2)), Spec((2, 2))), {"absorb_zeros": 1}, "absorb_zeros is 1; expected True or False"
             ),
             Reject((Spec((3,)), Spec((3, 2))), {}, "a has rank 1; expected rank 2 or more"),
             Reject((Spec((2, 2)), Spec((2, 2), kind="bool")), {}, "b holds bool; expected float"),

@@ -18,7 +18,7 @@ offset, window, scale, softcap and empty go to each head.
 
 from __future__ import annotations
 
-from ..axes import Spec, describe, need_kind, need_rank, need_size
+from ..axes import Spec, describe, need_flag, need_kind, need_rank, need_size
 from ..errors import Rejected
 from ..op import Op, Reject, Sample, find, register
 
@@ -53,6 +53,7 @@ def shape(
     softcap: float | str | None = None,
     empty: str = "zero",
 ) -> Spec:
+    need_flag(masks_by_head=masks_by_head, zero_key=zero_key)
     need_size("heads", heads, least=1)
     groups = heads if kv_heads is None else kv_heads
     need_size("kv_heads", groups, least=1)
@@ -256,6 +257,7 @@ register(
                 {"heads": 2},
                 "b_q is given without w_q; expected both, or w_q alone",
             ),
+            Reject((Spec((4, 6)),) * 3, {"heads": 2, "zero_key": 1}, "zero_key is 1; expected True or False"),
             Reject((Spec((4, 6)),) * 3, {"heads": 0}, "heads must be an int of 1 or more, got 0"),
             Reject(
                 (Spec((4, 6)),) * 3,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .. import axes as named
 from .. import masks
-from ..axes import Spec, describe, need_kind, need_rank
+from ..axes import Spec, describe, need_flag, need_kind, need_rank
 from ..cells import add, multiply, subtract
 from ..elementwise import cell_of, times, unbroadcast
 from ..errors import Rejected
@@ -21,8 +21,7 @@ from ..op import Kernel, Op, Reject, Sample, register
 def shape(x: Spec, cos: Spec, sin: Spec, *, interleaved: bool = False) -> Spec:
     need_kind("float", x=x, cos=cos, sin=sin)
     need_rank(1, x=x, cos=cos, sin=sin)
-    if not isinstance(interleaved, bool):
-        raise Rejected(f"interleaved is {interleaved!r}; expected True or False")
+    need_flag(interleaved=interleaved)
     if sin.shape != cos.shape:
         raise Rejected(f"cos is {describe(cos)} and sin is {describe(sin)}; expected the same shape")
     d, half = x.shape[-1], cos.shape[-1]

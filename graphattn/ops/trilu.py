@@ -6,9 +6,8 @@ shows, not even NaN. No arithmetic.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_int, need_rank
+from ..axes import Spec, need_flag, need_int, need_rank
 from ..cells import Cell, Literal
-from ..errors import Rejected
 from ..nested import lift
 from ..numbers import Numbers
 from ..op import Kernel, Op, Reject, Sample, register
@@ -17,8 +16,7 @@ from ..op import Kernel, Op, Reject, Sample, register
 def shape(x: Spec, *, k: int = 0, upper: bool = True) -> Spec:
     need_rank(2, x=x)
     need_int("k", k)
-    if not isinstance(upper, bool):
-        raise Rejected(f"upper is {upper!r}; expected True or False")
+    need_flag(upper=upper)
     return Spec(x.shape, x.axes, x.kind)
 
 
