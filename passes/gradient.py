@@ -9,9 +9,9 @@ expanded. Backward nodes sit in the scope `backward` and are named after what th
     weights         = softmax(scores)               backward.d_scores     = multiply(…)
 
 so `trace["d_scores"]` finds it; `backward.d_x` is the sum where several nodes use x. The outputs are
-those of the graph, and `d_<name>` for each `wrt`. Work that nothing needs, and work that is there
-already, is left out. The gradient of such a graph is again one: its scope is `backward2`, its names
-begin with `d2_`.
+those of the graph, and `d_<name>` for each `wrt`; `notes` says how many nodes came. Work that nothing
+needs, and work that is there already, is left out. The gradient of such a graph is again one: its scope
+is `backward2`, its names begin with `d2_`.
 
 >>> g = Graph("example")
 >>> x = g.input("x", (1, 1))
@@ -155,7 +155,11 @@ class _Backward:
         self._seed()
         self._go_back()
         outputs = {name: self._output(name, ref) for name, ref in self.wrt.items()}
-        return Differentiated(_in_order(self), self.cotangents, outputs)
+        graph = _in_order(self)
+        told = f"gradient: of {_some(self.of)}, by {_some(self.wrt)}"
+        backward = sum(node.scope == self.scope for node in graph.nodes.values())
+        graph.notes = (*graph.notes, f"{told}: added {backward} nodes in {self.scope}")
+        return Differentiated(graph, self.cotangents, outputs)
 
     # ------------------------------------------------------------ what comes in
 
@@ -297,6 +301,12 @@ class _Backward:
         """What the cotangent of a tensor is called: head0.scores → head0.d_scores."""
         path, dot, leaf = name.rpartition(".")
         return f"{path}{dot}{self.prefix}{leaf}"
+
+
+def _some(names: Iterable[str]) -> str:
+    """Names in a note."""
+    every = list(names)
+    return ", ".join(every[:5]) + (f" and {len(every) - 5} more" if len(every) > 5 else "")
 
 
 def _copy(graph: Graph) -> Graph:

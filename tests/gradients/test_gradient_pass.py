@@ -51,6 +51,7 @@ def test_the_nodes_are_named_after_what_they_are():
     found = gradient(loss(), of="loss")
     assert list(found.outputs) == ["loss", "d_x", "d_w"]
     backward = [name for name in found.nodes if name.startswith("backward.")]
+    assert found.notes == (f"gradient: of loss, by x, w: added {len(backward)} nodes in backward",)
     assert {"backward.d_product", "backward.d_row", "backward.d_x", "backward.d_w"} <= set(backward)
     assert all(found.nodes[name].scope == "backward" for name in backward)
     assert list(found.scopes) == ["backward"] and not found.scopes["backward"].op
