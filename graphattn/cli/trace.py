@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..errors import GraphError, suggest
+from ..numbers import names
 from ..rounded import FORMATS
 from .output import OUTPUT, counted, emit, progress, wrote
 from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
@@ -35,7 +36,8 @@ from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_option
 )  # fmt: skip
 @click.option(
     "--precision", "short", metavar="TYPE",
-    help="Beside a run in float32, float16 or bfloat16: the error of each step, and what the step added.",
+    help="Beside a run in float32, float16 or bfloat16: the error of each step, and what the step added."
+    " Sums are taken in float32; in the type itself with float16:float16 or bfloat16:bfloat16.",
 )  # fmt: skip
 @click.option("--decimals", type=Whole(0), default=4, help="Decimals of a pretty number.  [4]")
 @click.option("--limit", type=Whole(2), default=12, help="Rows and columns of a tensor that are shown.  [12]")
@@ -103,8 +105,9 @@ def _form(
         raise GraphError("--csv-labels does not apply here; expected it with --csv FOLDER")
     if folder is not None and output is not None:
         raise GraphError(f"--csv writes into {folder!r}; expected no -o beside it")
-    if short is not None and short not in FORMATS:
-        known = ", ".join(FORMATS) + suggest(short, FORMATS)
+    types = [name for name in names() if name.partition(":")[0] in FORMATS]
+    if short is not None and short not in types:
+        known = ", ".join(types) + suggest(short, types)
         raise GraphError(f"--precision {short!r} is no short float; expected one of {known}")
     suffix = Path(output).suffix.lower() if output else ""
     by_suffix = {".json": "json", ".md": "markdown", ".markdown": "markdown"}.get(suffix)

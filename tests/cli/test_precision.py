@@ -12,7 +12,7 @@ def call(*args):
     return CliRunner().invoke(main, ["trace", "block", "--n", "3", "--d", "4", *args])
 
 
-@pytest.mark.parametrize("numbers", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("numbers", ["float32", "float16", "bfloat16", "bfloat16:bfloat16"])
 def test_it_prints_the_table_of_both_runs(numbers):
     result = call("--precision", numbers)
     block = specimen("block", n=3, d=4)
@@ -25,7 +25,8 @@ def test_it_prints_the_table_of_both_runs(numbers):
     [
         (
             ("--precision", "float31"),
-            "--precision 'float31' is no short float; expected one of float32, float16, bfloat16;"
+            "--precision 'float31' is no short float; expected one of float32, float16, bfloat16,"
+            " float16:float16, bfloat16:bfloat16;"
             " did you mean 'float32'?",
         ),
         (
