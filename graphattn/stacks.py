@@ -18,6 +18,7 @@ from typing import Any
 
 from .errors import GraphError
 from .graph import Graph, Tensor
+from .nested import shown
 
 Parameters = Mapping[str, Tensor]
 
@@ -63,8 +64,13 @@ def decoder(
 
 
 def _some(layers: Sequence[Parameters], what: str) -> Sequence[Parameters]:
-    if isinstance(layers, Mapping) or not layers:
-        raise GraphError(f"{what}: layers is {layers!r}; expected a list of one dict of parameters or more")
+    if not isinstance(layers, Sequence) or isinstance(layers, str) or not layers:
+        raise GraphError(
+            f"{what}: layers is {shown(layers)}; expected a list of one dict of parameters or more"
+        )
+    for i, parameters in enumerate(layers):
+        if not isinstance(parameters, Mapping):
+            raise GraphError(f"{what}: layers[{i}] is {shown(parameters)}; expected a dict of parameters")
     return layers
 
 

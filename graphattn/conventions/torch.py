@@ -539,6 +539,7 @@ class TransformerEncoder:
     """torch.nn.TransformerEncoder in eval mode: copies of a layer one after another, and a norm.
 
     state_dict: layers.0.…, layers.1.… and norm.…; layer i of the graph is layers{i}.layer.
+    enable_nested_tensor and mask_check change how PyTorch computes, not what.
     """
 
     def __init__(
@@ -546,11 +547,18 @@ class TransformerEncoder:
         encoder_layer: TransformerEncoderLayer,
         num_layers: int,
         norm: LayerNorm | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
         *,
         state_dict: Mapping[str, Any],
     ) -> None:
         if not isinstance(encoder_layer, TransformerEncoderLayer):
             raise GraphError(f"encoder_layer is {shown(encoder_layer)}; expected a TransformerEncoderLayer")
+        if norm is not None and not isinstance(norm, LayerNorm):
+            raise GraphError(f"norm is {shown(norm)}; expected a LayerNorm or an RMSNorm")
+        flag("enable_nested_tensor", enable_nested_tensor), flag("mask_check", mask_check)
+        if not isinstance(state_dict, Mapping):
+            raise GraphError(f"state_dict is {shown(state_dict)}; expected the module's parameters by name")
         self.layers = [copy(encoder_layer) for _ in range(count("num_layers", num_layers))]
         self.norm = copy(norm)
         parts: dict[str, _Module] = {f"layers.{i}.": layer for i, layer in enumerate(self.layers)}

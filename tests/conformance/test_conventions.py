@@ -121,7 +121,11 @@ def test_a_stack_of_encoder_layers_is_its_layers_in_turn():
     x = dice.tensor(n, 1, d)  # batch_first=False
     mask = [[j > i for j in range(n)] for i in range(n)]
     encoder = torch.TransformerEncoder(
-        torch.TransformerEncoderLayer(**kind), 2, torch.LayerNorm(d), state_dict=whole
+        torch.TransformerEncoderLayer(**kind),
+        2,
+        torch.LayerNorm(d),
+        enable_nested_tensor=False,
+        state_dict=whole,
     )
     trace = encoder(x, mask).run()
     for state in states:
@@ -403,6 +407,22 @@ HEADS = [[X]]
             "key_padding_mask is 1 × 2; expected 2",
         ),
         (lambda: torch.TransformerEncoderLayer(2, 1, activation="gelu_tan"), "did you mean 'gelu_tanh'?"),
+        (
+            lambda: torch.TransformerEncoder(torch.TransformerEncoderLayer(2, 1, 3), 1, state_dict=None),
+            "state_dict is None; expected the module's parameters by name",
+        ),
+        (
+            lambda: torch.TransformerEncoder(torch.TransformerEncoderLayer(2, 1, 3), 1, 1e-5, state_dict={}),
+            "norm is 1e-05; expected a LayerNorm or an RMSNorm",
+        ),
+        (
+            lambda: torch.TransformerEncoder(torch.TransformerEncoderLayer(2, 1, 3), 1, state_dict={"x": X}),
+            "state_dict of TransformerEncoder has 'x'; expected names that begin with layers.0.",
+        ),
+        (
+            lambda: torch.scaled_dot_product_attention(X, X, X, [[True, 0.0], [0.0, 1.0]]).run(),
+            "attn_mask[0][0] is True; expected a number",
+        ),
         (lambda: torch.layer_norm(X, [3]), "input is (2, 2) and normalized_shape (3,)"),
         (lambda: torch.linear(X, [[1.0]]), "x has 2 features and w takes 1; expected as many"),
         (lambda: onnx.Attention(HEADS, HEADS, HEADS, left_window_size=-2),

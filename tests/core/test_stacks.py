@@ -69,9 +69,15 @@ def test_layers_are_named_and_zoom():
     assert "layer1.attention.head0.weights" in g.at("op").nodes
 
 
-@pytest.mark.parametrize("layers", [[], {"w_q": 1}])
+@pytest.mark.parametrize("layers", [[], {"w_q": 1}, None, "layers", 2])
 def test_no_layers_is_refused(layers):
     g = Graph()
     x = g.input("x", (3, 4))
     with pytest.raises(GraphError, match="expected a list of one dict of parameters or more"):
         encoder(g, x, layers, heads=2)
+
+
+def test_a_layer_that_is_no_dict_is_refused():
+    g = Graph()
+    with pytest.raises(GraphError, match=r"encoder: layers\[1\] is 3; expected a dict of parameters"):
+        encoder(g, g.input("x", (3, 4)), [{}, 3], heads=2)
