@@ -8,8 +8,8 @@ The causal pre-LN block of `block.py`, its loss the sum of all its results, on
 
 Time is CPU time of this thread, interleaved, with the garbage collector as it is and off; ratios
 are medians over rounds. Memory is what tracemalloc sees from the parameters on to the end of
-backward. At 64 tokens the loops are out of reach. `pip install micrograd` brings the peer; without it, ours is told alone. micrograd recurses
-on depth: the recursion limit is raised for it.
+backward. At 64 tokens the loops are out of reach. `pip install micrograd` brings the peer; without it,
+ours is told alone. micrograd recurses on depth: the recursion limit is raised for it.
 """
 
 from __future__ import annotations
