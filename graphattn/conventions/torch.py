@@ -556,7 +556,8 @@ class TransformerEncoder:
             raise GraphError(f"encoder_layer is {shown(encoder_layer)}; expected a TransformerEncoderLayer")
         if norm is not None and not isinstance(norm, LayerNorm):
             raise GraphError(f"norm is {shown(norm)}; expected a LayerNorm or an RMSNorm")
-        flag("enable_nested_tensor", enable_nested_tensor), flag("mask_check", mask_check)
+        flag("enable_nested_tensor", enable_nested_tensor)
+        flag("mask_check", mask_check)
         if not isinstance(state_dict, Mapping):
             raise GraphError(f"state_dict is {shown(state_dict)}; expected the module's parameters by name")
         self.layers = [copy(encoder_layer) for _ in range(count("num_layers", num_layers))]
