@@ -23,7 +23,6 @@ from typing import Any
 from graphattn import nested
 from graphattn.axes import Spec, describe
 from graphattn.dumps.literals import literal, quote
-from graphattn.errors import GraphError
 from graphattn.graph import Graph, Node, Ref, Scope
 from graphattn.interpreter import padded
 from graphattn.numbers import Numbers
@@ -213,10 +212,9 @@ def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:
     backward.head0.d_scores. None where there is none."""
     path, dot, leaf = tensor.name.rpartition(".")
     name = f"backward.{path}{dot}d_{leaf}"
-    try:
-        spec, value = trace.spec(name), trace[name]
-    except GraphError:
+    if name not in trace:
         return None
+    spec, value = trace.spec(name), trace[name]
     if spec.shape != tensor.spec.shape or tensor.name.startswith("backward."):
         return None
     own = trace.graph.tensor_name(trace.graph.resolve(name)) in trace.patched

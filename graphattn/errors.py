@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 
 
 class GraphError(ValueError):
@@ -22,6 +23,7 @@ class Rejected(GraphError):
 
 
 def suggest(name: object, known: Iterable[str]) -> str:
-    """'; did you mean …?' for the known name nearest to `name`, or '' where none is near."""
-    near = difflib.get_close_matches(str(name), list(known), n=1)
+    """'; did you mean …?' for the known name nearest to `name`, or '' where none is near. Only the first
+    10,000 are looked at: comparing takes a good while."""
+    near = difflib.get_close_matches(str(name), islice(known, 10_000), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -295,6 +295,17 @@ class Graph(Builders):
         known = [*self.tensor_names(), *self._endings()]
         raise GraphError(f"graph {self.name!r} has no tensor {name!r}{suggest(name, known)}")
 
+    def __contains__(self, name: object) -> bool:
+        """Whether `resolve` finds a tensor by that name (quick in a large graph, for it looks for no
+        similar one)."""
+        if isinstance(name, Tensor):
+            name = name.name
+        if not isinstance(name, str):
+            return False
+        if self._exactly(name) is not None:
+            return True
+        return name not in self._nodes and len(self._endings().get(name, ())) == 1
+
     def _exactly(self, name: str) -> Ref | None:
         """The output that has this very name, or None."""
         node = self._nodes.get(name)

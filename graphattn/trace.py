@@ -179,6 +179,8 @@ class Trace:
         return self._value(place)
 
     def __contains__(self, name: object) -> bool:
+        if name not in self.graph:
+            return False
         try:
             self[name]  # type: ignore[index]
         except GraphError:

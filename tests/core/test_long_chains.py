@@ -78,3 +78,15 @@ def test_a_long_chain_of_composites():
 def test_a_long_chain_is_printed(chain):
     text = str(chain)
     assert f"n{LENGTH - 1}" in text or "more" in text or "…" in text
+
+
+def test_a_long_trace_is_printed(chain, monkeypatch):
+    """Each step is looked up; no look-up that finds nothing compares all names with the one it was given."""
+    trace = run(chain, FEEDS)
+
+    def compared(*_, **__):
+        raise AssertionError("names were compared")
+
+    monkeypatch.setattr("difflib.get_close_matches", compared)
+    assert str(trace).count("\n") > 2 * LENGTH
+    assert "n7" in trace and "y" in trace and "n_7" not in trace and None not in trace
