@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from . import cells, masks, nested
-from .axes import Spec, broadcast, describe, need_kind
+from . import cells, masks
+from .axes import Spec, broadcast, need_kind
 from .cells import Cell, Expression
 from .numbers import Numbers
 from .op import Kernel, Op, Reject, Sample
@@ -247,9 +247,3 @@ def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], 
             ),
         ),
     )
-
-
-__all__ = [
-    "PI", "absorbing", "binary", "cell_of", "describe", "logical", "nested", "over", "paired", "same", "times",
-    "unary", "unbroadcast", "x_like",
-]  # fmt: skip

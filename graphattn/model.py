@@ -158,13 +158,7 @@ def _tensor(value: Any, what: str, rank: int, hiding: bool = False) -> Any:
 def _shape(value: Any, what: str, rank: int) -> tuple[int, ...]:
     """The shape of a row (rank 1) or a matrix (rank 2) that is not empty."""
     expected = "a list of numbers" if rank == 1 else "a list of rows, each a list of numbers"
-    if not isinstance(value, (list, tuple)):
-        raise GraphError(f"{what} is {nested.shown(value)}; expected {expected}")
-    if not value:
-        raise GraphError(f"{what} is empty; expected {expected}")
-    shape = nested.shape_of(value, what)
-    if len(shape) != rank:
-        raise GraphError(f"{what} has rank {len(shape)}; expected {expected}")
+    shape = nested.shape_of_rank(value, what, rank, expected)
     if not all(shape):
         raise GraphError(f"{what} has rows without numbers; expected {expected}")
     return shape

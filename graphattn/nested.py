@@ -182,6 +182,19 @@ def shape_of(value: Any, what: str = "the tensor") -> tuple[int, ...]:
     return tuple(shape)
 
 
+def shape_of_rank(value: Any, what: str, rank: int, expected: str) -> tuple[int, ...]:
+    """The shape of nested lists that must not be empty and must have this rank; `expected` says in words
+    what the `GraphError` asks for."""
+    if not isinstance(value, (list, tuple)):
+        raise GraphError(f"{what} is {shown(value)}; expected {expected}")
+    if not value:
+        raise GraphError(f"{what} is empty; expected {expected}")
+    shape = shape_of(value, what)
+    if len(shape) != rank:
+        raise GraphError(f"{what} has rank {len(shape)}; expected {expected}")
+    return shape
+
+
 def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> None:
     if not shape:
         if isinstance(block, (list, tuple)):

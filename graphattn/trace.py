@@ -316,9 +316,19 @@ class Trace:
             if not self._known(plan_step):
                 self._warnings[plan_step.start] = []
                 continue
+            incoming, operands = _of_operands(plan_step, self._masks), _of_operands(plan_step, self._values)
+            composite = plan_step.function if isinstance(plan_step.function, Composite) else None
+            inside = None if composite is None else _inside(composite, operands, incoming)
             if not self._patched.intersection(plan_step.places):
-                _carry_masks(plan_step, self._masks, self._values)
-            self._warnings[plan_step.start] = _warn(plan_step, self._masks, self._values)
+                if composite is None or inside is None:
+                    _carry_masks(plan_step, self._masks, incoming, operands)
+                else:
+                    places = plan_step.places
+                    self._masks[places.start : places.stop] = [inside._masks[p] for p in composite.results]
+            warnings = _warn(plan_step, self._masks, self._values, operands)
+            if inside is not None:
+                warnings += [warning.removeprefix("composite.") for warning in inside.warnings]
+            self._warnings[plan_step.start] = warnings
         self._settled = len(self._done)
 
     def _known(self, plan_step: PlanStep) -> bool:
@@ -387,15 +397,14 @@ def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
     return read
 
 
-def _carry_masks(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> None:
+def _of_operands(plan_step: PlanStep, table: list[Any]) -> list[Any]:
+    """What a table by place (of values, of masks) has for each operand."""
+    return [None if place is None else table[place] for place in plan_step.operands]
+
+
+def _carry_masks(plan_step: PlanStep, masks: list[Any], incoming: list[Any], operands: list[Any]) -> None:
     """Enter which cells of the step's outputs are hidden, by the rule of its op."""
     node, places = plan_step.node, plan_step.places
-    incoming = [None if place is None else masks[place] for place in plan_step.operands]
-    operands = [None if place is None else values[place] for place in plan_step.operands]
-    if isinstance(plan_step.function, Composite):
-        inside = _inside(plan_step.function, operands, incoming)
-        masks[places.start : places.stop] = [inside._masks[place] for place in plan_step.function.results]
-        return
     if node.op.masked is None:
         return
     found = node.op.masked(plan_step.function, incoming, operands, *plan_step.specs, **node.attributes)
@@ -415,10 +424,9 @@ def _inside(composite: Composite, operands: list[Any], masks: list[Any]) -> Trac
     return trace
 
 
-def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> list[str]:
+def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any], operands: list[Any]) -> list[str]:
     """The op's own warnings, and one where finite operands gave something that is not."""
     node = plan_step.node
-    operands = [None if place is None else values[place] for place in plan_step.operands]
     warnings = []
     if plan_step.runs:
         sources = list(zip(plan_step.specs, plan_step.operands, strict=False))
@@ -431,10 +439,6 @@ def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any]) -> list[str]
                 index, cell = found[0]
                 count = f"{len(found)} cells are" if len(found) > 1 else "1 cell is"
                 warnings.append(f"{count} not finite, though the operands are: {cell} at {list(index)}")
-    if isinstance(plan_step.function, Composite):
-        incoming = [None if place is None else masks[place] for place in plan_step.operands]
-        inside = _inside(plan_step.function, operands, incoming).warnings
-        warnings += [warning.removeprefix("composite.") for warning in inside]
     if node.op.warn is not None:
         warnings += node.op.warn(operands, values[plan_step.start], *plan_step.specs, **node.attributes)
     return warnings

@@ -49,9 +49,6 @@ class Tolerance:
     atol: float = 0.0
     by_row: bool = True
 
-    def widened(self, factor: float) -> Tolerance:
-        return Tolerance(self.rtol * factor, self.atol * factor, self.by_row)
-
 
 @dataclass(frozen=True)
 class Rules:

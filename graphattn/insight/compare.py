@@ -54,7 +54,6 @@ class TensorComparison:
     difference: Difference
     tolerance: Tolerance
     status: str
-    ulps_of: str = "float64"
 
     @property
     def name(self) -> str:
@@ -332,7 +331,7 @@ class _Comparing:
             apart = Difference(
                 (pair.mine, pair.theirs), self.rules, tolerance, cells, agrees=False, other_class=cells
             )
-            return TensorComparison(pair, apart, tolerance, "other shape", self.precision.name)
+            return TensorComparison(pair, apart, tolerance, "other shape")
         skip = self._skip(key, pair)
         found = measure(pair.mine, pair.theirs, tolerance, self.rules, skip)
         if not found.agrees and self.derived and not self.explicit:
@@ -342,7 +341,7 @@ class _Comparing:
                 if again.agrees:
                     found, tolerance = again, finer
         status = "differs" if not found.agrees else "close" if found.unequal else "equal"
-        return TensorComparison(pair, found, tolerance, status, self.precision.name)
+        return TensorComparison(pair, found, tolerance, status)
 
     def _tolerance(self, key: str, pair: Pair) -> Tolerance:
         if self.explicit:

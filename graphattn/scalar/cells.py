@@ -50,13 +50,7 @@ def read(
     value = value.tolist() if hasattr(value, "tolist") else value
     cells = "Values or numbers" if width is None else f"{width} Values or numbers"
     expected = f"a list of {cells}" if rank == 1 else f"a list of rows, each a list of {cells}"
-    if not isinstance(value, (list, tuple)):
-        raise GraphError(f"{what} is {nested.shown(value)}; expected {expected}")
-    if not value:
-        raise GraphError(f"{what} is empty; expected {expected}")
-    shape = nested.shape_of(value, what)
-    if len(shape) != rank:
-        raise GraphError(f"{what} has rank {len(shape)}; expected {expected}")
+    shape = nested.shape_of_rank(value, what, rank, expected)
     if width is not None and shape[-1] != width:
         kind = "cells" if rank == 1 else "rows of"
         told = f"{shape[-1]} {kind}" if rank == 1 else f"{kind} {shape[-1]}"
