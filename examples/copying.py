@@ -287,8 +287,8 @@ def picture(before: Trace, after: Trace) -> str:
                         f'fill="#5B2183" fill-opacity="{weight:.3f}" stroke="#CBD2D9">'
                         f"<title>{token} {i} looks at {tokens[j]} {j}: {weight:.3f}</title></rect>"
                     )
-        told = "each row adds up to 1; what comes later is hidden"
-        parts.append(f'<text x="{left + side // 2}" y="{margin + side + 24}" fill="#52606D">{told}</text>')
+    caption = "each row adds up to 1; what comes later is hidden"
+    parts.append(f'<text x="{width // 2}" y="{margin + side + 24}" fill="#52606D">{caption}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
