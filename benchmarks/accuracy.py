@@ -25,8 +25,9 @@ from functools import partial
 from typing import Any
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn import Graph, nested, run
-from graphattn.op import OPS, Op, Sample
+from graphattn import Graph, run
+from graphattn.core import nested
+from graphattn.core.op import OPS, Op, Sample
 
 USUAL = (
     ("softmax, 16 scores of size 1", "softmax", ((16,),), {}),

@@ -29,8 +29,8 @@ import startup  # noqa: E402
 from contenders import PEERS, Case, Contender, case, graph_of, result, traced  # noqa: E402
 from timing import interleaved, ratio, told  # noqa: E402
 
-from graphattn.interpreter import plan_of  # noqa: E402
-from graphattn.nested import flat  # noqa: E402
+from graphattn.core.interpreter import plan_of  # noqa: E402
+from graphattn.core.nested import flat  # noqa: E402
 
 SIZES = ((4, 8, 2), (8, 64, 4), (64, 64, 4), (128, 128, 8))
 LARGE = (512, 64, 8)

@@ -18,7 +18,7 @@ from operator import add
 from typing import Any
 
 from graphattn import Graph, Trace, run
-from graphattn.numbers import dot, finite
+from graphattn.core.numbers import dot, finite
 from graphattn.ops.causal_mask import causal_mask
 from graphattn.ops.concat import concat
 from graphattn.ops.layernorm import layernorm

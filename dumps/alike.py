@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from graphattn.core.graph import Graph, Node, Ref, Scope
+from graphattn.core.op import LEVELS, Op
 from graphattn.dumps.wording import clean
-from graphattn.graph import Graph, Node, Ref, Scope
-from graphattn.op import LEVELS, Op
 
 COMPOSED = LEVELS[:2]
 """The levels of the ops that people call parts of a model: blocks, heads."""

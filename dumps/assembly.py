@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from graphattn.axes import describe
+from graphattn.core.axes import describe
+from graphattn.core.errors import GraphError, suggest
+from graphattn.core.graph import Graph, Node, Ref, Scope, check_name
+from graphattn.core.op import Op, find
 from graphattn.dumps.literals import shortened
-from graphattn.errors import GraphError, suggest
-from graphattn.graph import Graph, Node, Ref, Scope, check_name
-from graphattn.op import Op, find
 
 NAME_LIMIT = 1000
 DEPTH_LIMIT = 64

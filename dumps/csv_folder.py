@@ -44,8 +44,12 @@ from itertools import count
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import Spec, describe
+from graphattn.core import nested
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph
+from graphattn.core.numbers import Numbers, of
+from graphattn.core.trace import Trace
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import VERSION, check_format, entry, json_text, need, read_json, spec_data
 from graphattn.dumps.graph_text import graph_text, parse_graph
@@ -54,10 +58,6 @@ from graphattn.dumps.rows import TensorRow, step_rows
 from graphattn.dumps.table import READERS, folded, label, no_cells
 from graphattn.dumps.trace_text import need_sources, printing
 from graphattn.dumps.write import write_folder
-from graphattn.errors import GraphError
-from graphattn.graph import Graph
-from graphattn.numbers import Numbers, of
-from graphattn.trace import Trace
 
 FORMAT = "graphattn trace folder"
 MANIFEST = "manifest.json"

@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from graphattn.axes import Spec, describe
+from graphattn.core.axes import Spec, describe
+from graphattn.core.graph import SUBSCRIPTS, Graph, Node, Ref, Scope
+from graphattn.core.interpreter import padded
+from graphattn.core.op import Op
 from graphattn.dumps import wording
 from graphattn.dumps.alike import Fold, ancestors, automatic, fold_of, title_of
-from graphattn.graph import SUBSCRIPTS, Graph, Node, Ref, Scope
-from graphattn.interpreter import padded
-from graphattn.op import Op
 
 DIGITS = "₀₁₂₃₄₅₆₇₈₉"
 GAP = "   "

@@ -17,11 +17,11 @@ from itertools import pairwise
 
 import graphviz
 
+from graphattn.core.graph import Graph
 from graphattn.dumps import wording
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import GAP, Arrow, Box, Diagram, Frame, diagram
 from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
-from graphattn.graph import Graph
 
 SIBLINGS = 4
 """Of more alike siblings than these, one is drawn in full and one box stands for the others."""

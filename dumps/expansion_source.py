@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphattn.axes import Spec
+from graphattn.core.axes import Spec
+from graphattn.core.errors import GraphError
+from graphattn.core.numbers import FLOAT, Numbers
+from graphattn.core.op import Op, find
 from graphattn.dumps.function_source import REMOVED, Definitions, Expression, FunctionWriter
 from graphattn.dumps.kernel_call import KernelCall
-from graphattn.errors import GraphError
-from graphattn.numbers import FLOAT, Numbers
-from graphattn.op import Op, find
 
 MATRIX = (2, 2)
 """The shape that stands for any matrix: the ranks of a kernel do not depend on the sizes."""

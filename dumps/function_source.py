@@ -7,7 +7,7 @@ included, with these changes: annotations are dropped, names are those of the ne
 parameters that are fixed (which `dot` to call, an operand that is left out) are put in, with the
 branches they decide.
 
->>> from graphattn import numbers
+>>> from graphattn.core import numbers
 >>> definitions = Definitions()
 >>> definitions.use(numbers.sqrt)
 'sqrt'
@@ -33,8 +33,8 @@ from itertools import accumulate
 from types import FunctionType, ModuleType
 from typing import Any
 
-from graphattn import numbers
-from graphattn.errors import GraphError
+from graphattn.core import numbers
+from graphattn.core.errors import GraphError
 
 BUILTINS = frozenset(dir(builtins))
 PACKAGE = __name__.partition(".")[0]

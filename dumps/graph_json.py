@@ -19,14 +19,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from graphattn.axes import Spec, describe
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.nested import RANK_LIMIT
+from graphattn.core.op import find
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import printable, shortened
 from graphattn.dumps.rows import operand_names, scopes_in_order, shown_attributes
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node, Ref
-from graphattn.nested import RANK_LIMIT
-from graphattn.op import find
 
 FORMAT = "graphattn graph"
 VERSION = 1

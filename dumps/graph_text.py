@@ -26,12 +26,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref, Scope
+from graphattn.core.op import find
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import Line, quote, shortened
 from graphattn.dumps.rows import call, scope_paths, scopes_in_order, shape_text
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node, Ref, Scope
-from graphattn.op import find
 
 HEADER = "graphattn graph 1"
 INDENT = "    "

@@ -14,9 +14,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from graphattn.axes import Spec
+from graphattn.core.axes import Spec
+from graphattn.core.op import Kernel
 from graphattn.dumps.function_source import OPERATORS, Definitions, Expression
-from graphattn.op import Kernel
 
 WIDTH = 100
 

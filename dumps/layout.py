@@ -14,7 +14,7 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
-from graphattn.errors import GraphError
+from graphattn.core.errors import GraphError
 
 CHILD = Path(__file__).with_name("graphviz_child.py")
 

@@ -19,8 +19,8 @@ import math
 import re
 from typing import Any
 
-from graphattn.errors import GraphError
-from graphattn.nested import RANK_LIMIT
+from graphattn.core.errors import GraphError
+from graphattn.core.nested import RANK_LIMIT
 
 _UNSEEN = re.compile(
     "[\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff\ufff0-\uffff]"

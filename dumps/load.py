@@ -11,12 +11,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph
+from graphattn.core.trace import Trace
 from graphattn.dumps import csv_folder, graph_json, graph_text, trace_json, trace_text
 from graphattn.dumps.assembly import place
 from graphattn.dumps.literals import shortened
-from graphattn.errors import GraphError
-from graphattn.graph import Graph
-from graphattn.trace import Trace
 
 SIZE_LIMIT = 256 * 1024 * 1024
 """The most bytes of a file that are read."""

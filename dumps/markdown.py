@@ -28,6 +28,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from graphattn.core.graph import Graph, Scope
+from graphattn.core.numbers import Numbers
+from graphattn.core.trace import Trace
 from graphattn.dumps.literals import quote
 from graphattn.dumps.rows import (
     NodeRow,
@@ -42,9 +45,6 @@ from graphattn.dumps.rows import (
 )
 from graphattn.dumps.table import LEFT_OUT, NO_CELLS, Exact, Pretty, index_text, one_cell, slices, width
 from graphattn.dumps.trace_text import form_of, printing, told
-from graphattn.graph import Graph, Scope
-from graphattn.numbers import Numbers
-from graphattn.trace import Trace
 
 BAR = "&#124;"
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": BAR}

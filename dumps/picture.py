@@ -22,15 +22,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from graphattn.core.errors import GraphError, suggest
+from graphattn.core.graph import Graph
+from graphattn.core.op import LEVELS, check_level
 from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
 from graphattn.dumps.layout import TooHard, laid_out
 from graphattn.dumps.theme import theme as known_theme
 from graphattn.dumps.write import write_bytes, write_text
-from graphattn.errors import GraphError, suggest
-from graphattn.graph import Graph
-from graphattn.op import LEVELS, check_level
 
 LIMIT = 2000
 """More nodes than these are not laid out; the graph is folded."""

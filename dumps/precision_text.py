@@ -21,15 +21,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphattn import nested
+from graphattn.core import nested
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Node
+from graphattn.core.interpreter import function_of
+from graphattn.core.numbers import FLOAT
+from graphattn.core.rounded import FORMATS, Format
+from graphattn.core.trace import Trace
 from graphattn.dumps.rows import StepRow, TensorRow, step_rows
 from graphattn.dumps.table import index_text, left, right, width
-from graphattn.errors import GraphError
-from graphattn.graph import Node
-from graphattn.interpreter import function_of
-from graphattn.numbers import FLOAT
-from graphattn.rounded import FORMATS, Format
-from graphattn.trace import Trace
 
 HEADER = "graphattn precision 1"
 TEXT_LIMIT = 56

@@ -22,13 +22,13 @@ import builtins
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
-from graphattn.axes import describe
+from graphattn.core.axes import describe
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.interpreter import padded
+from graphattn.core.numbers import FLOAT
 from graphattn.dumps.function_source import Definitions
 from graphattn.dumps.kernel_call import KernelCall
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node, Ref
-from graphattn.interpreter import padded
-from graphattn.numbers import FLOAT
 
 
 def python_source(graph: Graph, level: str = "op", trace: bool = False) -> str:

@@ -4,7 +4,7 @@ Every dump (text, JSON, pictures, pages) lays out these same rows. A `NodeRow` s
 written, `softmax(head0.masked)`; a `StepRow` adds what a run recorded of it, one `TensorRow` per
 output; `facts` finds what a reader wants to know of a tensor at a glance.
 
->>> from graphattn.graph import Graph
+>>> from graphattn.core.graph import Graph
 >>> g = Graph("example")
 >>> y = g.layernorm(g.input("x", shape=(1, 2), axes=("token", "feature")), name="y")
 >>> row = list(node_rows(g))[1]
@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import Spec, describe
+from graphattn.core import nested
+from graphattn.core.axes import Spec, describe
+from graphattn.core.graph import Graph, Node, Ref, Scope
+from graphattn.core.interpreter import padded
+from graphattn.core.numbers import Numbers
+from graphattn.core.op import Op
+from graphattn.core.trace import Trace
 from graphattn.dumps.literals import literal, quote
-from graphattn.graph import Graph, Node, Ref, Scope
-from graphattn.interpreter import padded
-from graphattn.numbers import Numbers
-from graphattn.op import Op
-from graphattn.trace import Trace
 
 BRIEF = 8
 """The most numbers that a brief expression shows of one attribute."""

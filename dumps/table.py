@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import Spec, describe
+from graphattn.core import nested
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError
+from graphattn.core.numbers import Numbers
 from graphattn.dumps.literals import plain, quote, shortened
 from graphattn.dumps.rows import TensorRow, visible
-from graphattn.errors import GraphError
-from graphattn.numbers import Numbers
 
 HIDDEN = "·"
 LEFT_OUT = "…"

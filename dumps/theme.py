@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from graphattn.errors import GraphError, suggest
+from graphattn.core.errors import GraphError, suggest
 
 FONT = "Helvetica,Arial,Liberation Sans,DejaVu Sans,sans-serif"
 

@@ -18,8 +18,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import Spec
+from graphattn.core import nested
+from graphattn.core.axes import Spec
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph
+from graphattn.core.numbers import FLOAT, Numbers, of
+from graphattn.core.trace import Trace
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import (
     VERSION,
@@ -36,10 +40,6 @@ from graphattn.dumps.literals import shortened
 from graphattn.dumps.rows import TensorRow, step_rows
 from graphattn.dumps.table import read_number
 from graphattn.dumps.trace_text import need_sources
-from graphattn.errors import GraphError
-from graphattn.graph import Graph
-from graphattn.numbers import FLOAT, Numbers, of
-from graphattn.trace import Trace
 
 FORMAT = "graphattn trace"
 

@@ -23,7 +23,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from graphattn import nested
+from graphattn.core import nested
+from graphattn.core.errors import GraphError, suggest
+from graphattn.core.graph import Graph, Node
+from graphattn.core.numbers import FLOAT, Numbers, of
+from graphattn.core.trace import Trace
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
@@ -38,10 +42,6 @@ from graphattn.dumps.rows import (
     step_rows,
 )
 from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left, left_out, read_table, table, width
-from graphattn.errors import GraphError, suggest
-from graphattn.graph import Graph, Node
-from graphattn.numbers import FLOAT, Numbers, of
-from graphattn.trace import Trace
 
 HEADER = "graphattn trace 1"
 EXACT_HEADER = "graphattn trace 1 exact"

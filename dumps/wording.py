@@ -13,7 +13,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from graphattn.axes import Spec
+from graphattn.core.axes import Spec
 
 LETTERS = {"batch": "b", "head": "h", "heads": "h", "token": "n", "feature": "d"}
 """The letter that stands for an axis in a picture; others are written out."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from graphattn.errors import GraphError
+from graphattn.core.errors import GraphError
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:

@@ -49,10 +49,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphattn import Graph, run
 from graphattn.cli.output import prepare_streams
+from graphattn.core.graph import Tensor
+from graphattn.core.trace import Trace
 from graphattn.dumps.write import write_text
-from graphattn.graph import Tensor
 from graphattn.passes.gradient import gradient, value_and_grad
-from graphattn.trace import Trace
 
 VOCABULARY = ascii_lowercase
 HALF = 6

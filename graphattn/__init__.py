@@ -13,27 +13,42 @@ if (Path(__file__).parent.parent / "passes").is_dir():  # in a checkout: passes/
     __path__.append(str(Path(__file__).parent.parent))
 
 if TYPE_CHECKING:
-    from .errors import GraphError as GraphError
-    from .graph import Graph as Graph
-    from .graph import Tensor as Tensor
-    from .trace import Step as Step
-    from .trace import Trace as Trace
-    from .trace import run as run
-    from .trace import steps as steps
+    from .core.errors import GraphError as GraphError
+    from .core.graph import Graph as Graph
+    from .core.graph import Tensor as Tensor
+    from .core.trace import Step as Step
+    from .core.trace import Trace as Trace
+    from .core.trace import run as run
+    from .core.trace import steps as steps
+    from .insight.compare import compare as compare
+    from .passes.gradient import gradient as gradient
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "GraphError": "errors",
-    "Graph": "graph",
-    "Tensor": "graph",
-    "Step": "trace",
-    "Trace": "trace",
-    "run": "trace",
-    "steps": "trace",
+    "GraphError": "core.errors",
+    "Graph": "core.graph",
+    "Tensor": "core.graph",
+    "Step": "core.trace",
+    "Trace": "core.trace",
+    "run": "core.trace",
+    "steps": "core.trace",
+    "compare": "insight.compare",
+    "gradient": "passes.gradient",
 }
 
-__all__ = ["Graph", "GraphError", "Step", "Tensor", "Trace", "__version__", "run", "steps"]
+__all__ = [
+    "Graph",
+    "GraphError",
+    "Step",
+    "Tensor",
+    "Trace",
+    "__version__",
+    "compare",
+    "gradient",
+    "run",
+    "steps",
+]
 
 
 def __getattr__(name: str) -> Any:

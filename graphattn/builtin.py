@@ -16,12 +16,12 @@ from math import isqrt, sqrt
 from random import Random
 from typing import Any
 
-from . import nested
-from .axes import Spec
-from .errors import GraphError, suggest
-from .graph import Graph, Tensor
-from .op import find
-from .specimen import Specimen
+from .core import nested
+from .core.axes import Spec
+from .core.errors import GraphError, suggest
+from .core.graph import Graph, Tensor
+from .core.op import find
+from .core.specimen import Specimen
 
 CELL_LIMIT = 2**22
 """The most numbers that are drawn for one input."""

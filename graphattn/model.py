@@ -36,11 +36,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from . import nested
-from .axes import Spec
-from .errors import GraphError
-from .graph import Graph
-from .trace import run
+from .core import nested
+from .core.axes import Spec
+from .core.errors import GraphError
+from .core.graph import Graph
+from .core.trace import run
 
 Row = list[float]
 Matrix = list[list[float]]

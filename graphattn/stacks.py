@@ -3,7 +3,7 @@
 A stack is not an op: its layers stay nodes of their own, named layer0, layer1, …, each of which can be
 zoomed into.
 
->>> from graphattn.graph import Graph
+>>> from graphattn.core.graph import Graph
 >>> g = Graph("stack")
 >>> x = g.input("x", shape=(3, 4), axes=("token", "feature"))
 >>> w = {name: g.parameter(name, shape=(4, 4), axes=("feature", "feature")) for name in ("w_in", "w_out")}
@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .errors import GraphError
-from .graph import Graph, Tensor
-from .nested import shown
+from .core.errors import GraphError
+from .core.graph import Graph, Tensor
+from .core.nested import shown
 
 Parameters = Mapping[str, Tensor]
 

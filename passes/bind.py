@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import describe
-from graphattn.errors import GraphError, suggest
-from graphattn.graph import Graph, Node
+from graphattn.core import nested
+from graphattn.core.axes import describe
+from graphattn.core.errors import GraphError, suggest
+from graphattn.core.graph import Graph, Node
 from graphattn.passes.rebuild import Rebuild
 
 

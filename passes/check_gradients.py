@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import Spec, need_number
-from graphattn.errors import GraphError, Rejected
-from graphattn.graph import Graph
-from graphattn.numbers import Numbers
-from graphattn.numbers import of as numbers_of
+from graphattn.core import nested
+from graphattn.core.axes import Spec, need_number
+from graphattn.core.errors import GraphError, Rejected
+from graphattn.core.graph import Graph
+from graphattn.core.numbers import Numbers
+from graphattn.core.numbers import of as numbers_of
+from graphattn.core.trace import Trace, run
 from graphattn.passes.gradient import Differentiated, _names, differentiate
-from graphattn.trace import Trace, run
 
 STEP, TOLERANCE, NOISE = {"mpmath": "1e-15"}, {"mpmath": 1e-20}, {"mpmath": 1e-46}
 FLOAT_STEP, FLOAT_TOLERANCE, FLOAT_NOISE = "1e-5", 1e-6, 1e-13

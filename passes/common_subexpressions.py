@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from graphattn.graph import Graph, Ref
+from graphattn.core.graph import Graph, Ref
 from graphattn.passes.rebuild import Rebuild
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from graphattn.graph import Graph, Node, Ref
-from graphattn.interpreter import plan_of
+from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.interpreter import plan_of
 from graphattn.passes.rebuild import Rebuild
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphattn.axes import Spec, describe
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node
-from graphattn.interpreter import padded, standalone
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node
+from graphattn.core.interpreter import padded, standalone
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ declared outputs is returned as it is: every node may be what its author wanted.
 
 from __future__ import annotations
 
-from graphattn.graph import Graph
-from graphattn.interpreter import ancestors
+from graphattn.core.graph import Graph
+from graphattn.core.interpreter import ancestors
 from graphattn.passes.rebuild import Rebuild
 
 

@@ -26,15 +26,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphattn import nested
-from graphattn.axes import Spec, describe
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node, Ref, Scope, Tensor
-from graphattn.interpreter import padded
+from graphattn.core import nested
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
+from graphattn.core.interpreter import padded
+from graphattn.core.trace import run
 from graphattn.passes.common_subexpressions import repeated
 from graphattn.passes.rebuild import Rebuild
 from graphattn.passes.zoom import expand_all
-from graphattn.trace import run
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphattn.graph import Graph, Node, Ref
+from graphattn.core.graph import Graph, Node, Ref
 
 
 class Rebuild:

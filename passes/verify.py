@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphattn.axes import describe, noting
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node, Ref
-from graphattn.interpreter import ancestors
+from graphattn.core.axes import describe, noting
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.interpreter import ancestors
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphattn.axes import Spec, describe
-from graphattn.errors import GraphError
-from graphattn.graph import Graph, Node, Ref, Scope, Tensor
-from graphattn.interpreter import padded
-from graphattn.op import LEVELS, Op, check_level
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
+from graphattn.core.interpreter import padded
+from graphattn.core.op import LEVELS, Op, check_level
 from graphattn.passes.rebuild import Rebuild
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from op_laws import Call, call, calls, mapped
 
-from graphattn import nested, run
-from graphattn.op import Op, Sample
+from graphattn import run
+from graphattn.core import nested
+from graphattn.core.op import Op, Sample
 from graphattn.passes.check_gradients import GradientReport, check_gradients
 from graphattn.passes.gradient import differentiate
 

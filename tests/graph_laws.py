@@ -16,8 +16,8 @@ from op_laws import misfits, same_bits
 from random_graphs import Case, build
 
 from graphattn import Graph, Trace, run, steps
-from graphattn.interpreter import ancestors
-from graphattn.op import LEVELS
+from graphattn.core.interpreter import ancestors
+from graphattn.core.op import LEVELS
 from graphattn.passes.bind import bind
 from graphattn.passes.common_subexpressions import common_subexpressions
 from graphattn.passes.constant_folding import constant_folding

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphattn import Graph, GraphError, nested, numbers, run
-from graphattn.axes import Spec
-from graphattn.cells import Cell, evaluate, sources
-from graphattn.interpreter import function_of, padded
-from graphattn.op import LEVELS, Op, Sample
+from graphattn import Graph, GraphError, run
+from graphattn.core import nested, numbers
+from graphattn.core.axes import Spec
+from graphattn.core.cells import Cell, evaluate, sources
+from graphattn.core.interpreter import function_of, padded
+from graphattn.core.op import LEVELS, Op, Sample
 from graphattn.passes.zoom import fuse, zoom
 
 EPSILON = 2.0**-53

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from op_laws import kind_of, mapped
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn import Graph, GraphError, nested
-from graphattn.op import OPS
+from graphattn import Graph, GraphError
+from graphattn.core import nested
+from graphattn.core.op import OPS
 
 LARGE = 150
 TRIES = 6

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import GraphError, suggest
+from ..core.errors import GraphError, suggest
 from .output import prepare_streams
 
 COMMANDS = ("demo", "trace", "render", "why", "compare", "ops", "experiments")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..errors import GraphError
+from ..core.errors import GraphError
 from .output import OUTPUT, emit, message, progress
 from .source import GRAPH, LEVEL
 
@@ -60,7 +60,7 @@ def command(
     Exit status 0: they agree. 1: they do not. 2: bad input.
     """
     from ..insight.compare import compare
-    from ..insight.recording import read_file
+    from ..insight.compare.recording import read_file
 
     with progress("comparing") as say:
         say(f"reading {theirs}")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..errors import GraphError
-from ..specimen import Specimen
-from ..trace import Trace
+from ..core.errors import GraphError
+from ..core.specimen import Specimen
+from ..core.trace import Trace
 from .output import console, counted, progress
 
 FOLDER = "graphattn-demo"

@@ -15,11 +15,11 @@ from typing import Any
 
 import click
 
-from .. import nested
-from ..axes import describe
-from ..graph import Graph
-from ..op import OPS, Op, Sample, find
-from ..trace import run
+from ..core import nested
+from ..core.axes import describe
+from ..core.graph import Graph
+from ..core.op import OPS, Op, Sample, find
+from ..core.trace import run
 from .output import OUTPUT, PIPE_WIDTH, aligned, emit
 
 

@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from graphattn.dumps.markdown import code, grid, heading, prose
 
-from ..op import LEVELS, OPS, Op
+from ..core.op import LEVELS, OPS, Op
 from .ops import expansion_rows, families, remarks, sample_rows, signature
 
 

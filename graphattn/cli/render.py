@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..errors import GraphError
+from ..core.errors import GraphError
 from .output import progress, wrote
 from .source import LEVEL, graph_options, read_graph
 

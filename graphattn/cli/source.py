@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import GraphError, suggest
-from ..op import LEVELS
-from ..specimen import Specimen
+from ..core.errors import GraphError, suggest
+from ..core.op import LEVELS
+from ..core.specimen import Specimen
 from .output import message
 
 if TYPE_CHECKING:
-    from ..graph import Graph
-    from ..trace import Trace
+    from ..core.graph import Graph
+    from ..core.trace import Trace
 
 TOY = "toy"
 SAVED = re.compile(r"graphattn (graph|trace) ")
@@ -227,7 +227,7 @@ def _of_trace(trace: Trace) -> Specimen:
 
 def _of_python(path: Path) -> Specimen:
     """Execute a file, and take the graph that it defines."""
-    from ..graph import Graph
+    from ..core.graph import Graph
 
     names = execute(path)
     graph = names.get("graph")
@@ -282,7 +282,7 @@ def _told_of(error: BaseException, path: Path) -> GraphError:
 
 def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
     """The tensors of a file, by input name; a lone matrix feeds the only input."""
-    from ..tensor_file import read_tensors
+    from ..core.tensor_file import read_tensors
 
     if Path(path).is_dir():
         raise GraphError(f"{path!r} is a folder; expected a file of feeds")

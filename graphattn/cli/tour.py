@@ -14,10 +14,10 @@ from textwrap import fill
 
 from rich.text import Text
 
-from .. import nested
-from ..graph import Graph, Node
-from ..specimen import Specimen
-from ..trace import Trace
+from ..core import nested
+from ..core.graph import Graph, Node
+from ..core.specimen import Specimen
+from ..core.trace import Trace
 
 WIDTH = 78
 WIDE = 20

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from ..errors import GraphError, suggest
-from ..numbers import names
-from ..rounded import FORMATS
+from ..core.errors import GraphError, suggest
+from ..core.numbers import names
+from ..core.rounded import FORMATS
 from .output import OUTPUT, counted, emit, progress, wrote
 from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 

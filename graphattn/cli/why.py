@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..errors import GraphError
+from ..core.errors import GraphError
 from .output import OUTPUT, emit, progress
 from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import nested
-from ..errors import GraphError
-from ..graph import Graph, Tensor
-from ..specimen import Specimen
+from ..core import nested
+from ..core.errors import GraphError
+from ..core.graph import Graph, Tensor
+from ..core.specimen import Specimen
 
 MASK = ("bool", "float")
 """What a mask may hold; which of its bools hides is the adapter's to say."""

@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import nested
-from ..axes import need_number
-from ..errors import GraphError
-from ..graph import Graph, Tensor
-from ..op import find
-from ..specimen import Specimen
+from ..core import nested
+from ..core.axes import need_number
+from ..core.errors import GraphError
+from ..core.graph import Graph, Tensor
+from ..core.op import find
+from ..core.specimen import Specimen
 from .call import MASK, Call, flag, rank
 
 

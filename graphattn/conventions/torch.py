@@ -19,10 +19,10 @@ from copy import copy
 from math import prod
 from typing import Any
 
-from ..errors import GraphError, suggest
-from ..graph import Graph, Tensor
-from ..nested import shown
-from ..specimen import Specimen
+from ..core.errors import GraphError, suggest
+from ..core.graph import Graph, Tensor
+from ..core.nested import shown
+from ..core.specimen import Specimen
 from .call import MASK, Call, both_masks, count, flag, rank, read
 
 FLOAT64_EPS = 2.0**-52

@@ -9,11 +9,11 @@ largest power of two below, the slopes of m heads, then every second one of 2m h
 
 from __future__ import annotations
 
-from .. import cells
-from ..axes import Spec, need_size
-from ..cells import Literal
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, find, register
+from ..core import cells
+from ..core.axes import Spec, need_size
+from ..core.cells import Literal
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, find, register
 
 
 def shape(heads: int, n: int, n_k: int | None = None, *, offset: int = 0) -> Spec:

@@ -15,9 +15,9 @@ behind a mask never leaks.
 
 from __future__ import annotations
 
-from ..axes import Spec, describe, need_flag, need_int, need_kind, need_rank, need_size
-from ..errors import Rejected
-from ..op import Op, Reject, Sample, find, register
+from ..core.axes import Spec, describe, need_flag, need_int, need_kind, need_rank, need_size
+from ..core.errors import Rejected
+from ..core.op import Op, Reject, Sample, find, register
 
 
 def shape(

@@ -9,9 +9,9 @@ as in multi_head.
 
 from __future__ import annotations
 
-from ..axes import Spec, describe
-from ..errors import Rejected
-from ..op import Op, Reject, Sample, find, register
+from ..core.axes import Spec, describe
+from ..core.errors import Rejected
+from ..core.op import Op, Reject, Sample, find, register
 
 
 def shape(

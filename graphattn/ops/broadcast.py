@@ -5,13 +5,13 @@ x: a shape that broadcasts to `shape` (right-aligned, size 1 stretches). Moves n
 
 from __future__ import annotations
 
-from .. import axes as named
-from .. import masks
-from ..axes import Spec, describe, need_size
-from ..elementwise import cell_of, unbroadcast
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import axes as named
+from ..core import masks
+from ..core.axes import Spec, describe, need_size
+from ..core.elementwise import cell_of, unbroadcast
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, shape: tuple) -> Spec:

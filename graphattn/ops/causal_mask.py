@@ -6,10 +6,10 @@ offset 0 is top-left, as in PyTorch and ONNX; decoding with a cache passes the c
 
 from __future__ import annotations
 
-from ..axes import Spec, need_int, need_size
-from ..cells import Literal
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core.axes import Spec, need_int, need_size
+from ..core.cells import Literal
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(n: int, n_k: int | None = None, *, offset: int = 0) -> Spec:

@@ -5,12 +5,12 @@ xs: one or more tensors of one kind whose other axes agree. Moves numbers.
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec, describe, need_kind, need_rank, position, unify
-from ..cells import Cell
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, describe, need_kind, need_rank, position, unify
+from ..core.cells import Cell
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(*xs: Spec, axis: int = -1) -> Spec:

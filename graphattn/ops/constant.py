@@ -7,12 +7,12 @@ a float mask.
 
 from __future__ import annotations
 
-from .. import nested
-from ..axes import Spec
-from ..cells import Literal
-from ..errors import GraphError, Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import nested
+from ..core.axes import Spec
+from ..core.cells import Literal
+from ..core.errors import GraphError, Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:

@@ -1,7 +1,7 @@
 """y = cos x, every cell, x in radians; NaN at ±∞."""
 
-from ..elementwise import times, unary
-from ..op import register
+from ..core.elementwise import times, unary
+from ..core.op import register
 
 register(
     unary(

@@ -4,8 +4,8 @@ a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where th
 `absorb_zeros`, a quotient that is not finite is 0 where a is exactly 0.
 """
 
-from ..elementwise import absorbing, over, times, unbroadcast
-from ..op import register
+from ..core.elementwise import absorbing, over, times, unbroadcast
+from ..core.op import register
 
 
 def divide_absorbing(a, b, pair, finite, zero):

@@ -6,12 +6,12 @@ below 0, is an error when it is met.
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec, describe, need_kind
-from ..cells import Cell
-from ..errors import GraphError, Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, describe, need_kind
+from ..core.cells import Cell
+from ..core.errors import GraphError, Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(table: Spec, ids: Spec) -> Spec:

@@ -11,9 +11,9 @@ beta. Vaswani et al. 2017, section 3; norm_first: Xiong et al. 2020.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_flag
-from ..layers import added, normed, sublayer
-from ..op import Op, Reject, Sample, find, register
+from ..core.axes import Spec, need_flag
+from ..core.layers import added, normed, sublayer
+from ..core.op import Op, Reject, Sample, find, register
 
 
 def shape(

@@ -1,7 +1,7 @@
 """y = erf x = 2/√π ∫₀ˣ exp(−t²) dt, every cell."""
 
-from ..elementwise import PI, times, unary
-from ..op import register
+from ..core.elementwise import PI, times, unary
+from ..core.op import register
 
 
 def gradient(g, dy, y, x):

@@ -2,8 +2,8 @@
 
 import math
 
-from ..elementwise import times, unary
-from ..op import register
+from ..core.elementwise import times, unary
+from ..core.op import register
 
 register(
     unary(

@@ -10,9 +10,9 @@ activation: relu, gelu (erf), gelu_tanh or silu.
 
 from __future__ import annotations
 
-from ..axes import Spec
-from ..errors import Rejected, suggest
-from ..op import Op, Reject, Sample, find, register
+from ..core.axes import Spec
+from ..core.errors import Rejected, suggest
+from ..core.op import Op, Reject, Sample, find, register
 
 ACTIVATIONS = {
     "relu": ("relu", {}),

@@ -6,12 +6,12 @@ maximum comes from: of several that are equal, the first. The first NaN counts a
 
 from __future__ import annotations
 
-from ..axes import Spec, position
-from ..cells import Apply, Cell, Expression, Literal
-from ..elementwise import x_like
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
-from ..reductions import along_axis, folded, line
+from ..core.axes import Spec, position
+from ..core.cells import Apply, Cell, Expression, Literal
+from ..core.elementwise import x_like
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.reductions import along_axis, folded, line
 
 
 def shape(x: Spec, *, axis: int = -1) -> Spec:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 
-from .. import masks
-from ..axes import Spec
-from ..cells import Cell, Literal, add, divide, erf, multiply, tanh
-from ..cells import sqrt as root
-from ..elementwise import PI, same, times
-from ..errors import Rejected, suggest
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec
+from ..core.cells import Cell, Literal, add, divide, erf, multiply, tanh
+from ..core.cells import sqrt as root
+from ..core.elementwise import PI, same, times
+from ..core.errors import Rejected, suggest
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 FORMS = ("none", "tanh")
 

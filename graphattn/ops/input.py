@@ -5,9 +5,9 @@ shape: its sizes; axes: their names, or None; kind: float, bool (masks) or int (
 
 from __future__ import annotations
 
-from ..axes import KINDS, Spec, need_size
-from ..errors import Rejected, suggest
-from ..op import Op, Reject, register
+from ..core.axes import KINDS, Spec, need_size
+from ..core.errors import Rejected, suggest
+from ..core.op import Op, Reject, register
 
 
 def shape(*, shape: tuple, axes: tuple | None = None, kind: str = "float") -> Spec:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 
-from .. import masks
-from ..axes import Spec, describe, need_kind, need_number, need_rank, unify
-from ..cells import Cell, Literal, add, divide, multiply, named, sqrt, subtract, total
-from ..elementwise import over, times, unbroadcast
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..numbers import divide as quotient
-from ..numbers import total as exact_sum
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, describe, need_kind, need_number, need_rank, unify
+from ..core.cells import Cell, Literal, add, divide, multiply, named, sqrt, subtract, total
+from ..core.elementwise import over, times, unbroadcast
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.numbers import divide as quotient
+from ..core.numbers import total as exact_sum
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, gamma: Spec | None = None, beta: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from math import prod
 
-from ..axes import Spec, describe, need_kind, need_rank, unify
-from ..cells import Cell, add, multiply, total
-from ..elementwise import unbroadcast
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core.axes import Spec, describe, need_kind, need_rank, unify
+from ..core.cells import Cell, add, multiply, total
+from ..core.elementwise import unbroadcast
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, w: Spec, b: Spec | None = None) -> Spec:

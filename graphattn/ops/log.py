@@ -1,7 +1,7 @@
 """y = ln x, every cell; ln 0 = −∞, NaN below 0 (IEEE 754)."""
 
-from ..elementwise import over, unary
-from ..op import Sample, register
+from ..core.elementwise import over, unary
+from ..core.op import Sample, register
 
 register(
     unary(

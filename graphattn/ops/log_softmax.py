@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 
-from .. import masks
-from ..axes import Spec, position
-from ..cells import Cell, exp, log, maximum, named, subtract, total
-from ..elementwise import times
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
-from ..reductions import along_axis, folded, line, nothing_visible
+from ..core import masks
+from ..core.axes import Spec, position
+from ..core.cells import Cell, exp, log, maximum, named, subtract, total
+from ..core.elementwise import times
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.reductions import along_axis, folded, line, nothing_visible
 
 
 def shape(x: Spec, *, axis: int = -1) -> Spec:

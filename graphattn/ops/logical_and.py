@@ -3,8 +3,8 @@
 a, b: bools, shapes that broadcast (right-aligned, size 1 stretches).
 """
 
-from ..elementwise import logical
-from ..op import register
+from ..core.elementwise import logical
+from ..core.op import register
 
 
 def logical_and(a, b):

@@ -3,10 +3,10 @@
 x: bools of any shape.
 """
 
-from ..axes import Spec, need_kind
-from ..elementwise import unary, x_like
-from ..numbers import Numbers
-from ..op import Reject, Sample, register
+from ..core.axes import Spec, need_kind
+from ..core.elementwise import unary, x_like
+from ..core.numbers import Numbers
+from ..core.op import Reject, Sample, register
 
 
 def logical_not(x):

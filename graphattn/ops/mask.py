@@ -7,13 +7,13 @@ mask is refused, since it could mean either.
 
 from __future__ import annotations
 
-from .. import nested
-from ..axes import Spec, broadcast, need_kind
-from ..cells import Apply, Literal, add, where
-from ..elementwise import cell_of, unbroadcast
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import nested
+from ..core.axes import Spec, broadcast, need_kind
+from ..core.cells import Apply, Literal, add, where
+from ..core.elementwise import cell_of, unbroadcast
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 HIDDEN = float("-inf")
 

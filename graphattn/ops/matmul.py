@@ -9,12 +9,12 @@ NaN as IEEE 754 says. Rejected where k differs.
 
 from __future__ import annotations
 
-from ..axes import Spec, broadcast, need_flag, need_kind, need_rank, unify
-from ..cells import Cell, absorb, multiply, total
-from ..elementwise import cell_of, unbroadcast
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, find, register
+from ..core.axes import Spec, broadcast, need_flag, need_kind, need_rank, unify
+from ..core.cells import Cell, absorb, multiply, total
+from ..core.elementwise import cell_of, unbroadcast
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, find, register
 
 
 def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:

@@ -3,9 +3,9 @@
 x: any rank from 1. NaN if a cell is NaN; −∞ for an axis of size 0.
 """
 
-from .. import cells
-from ..op import register
-from ..reductions import line, reduction
+from ..core import cells
+from ..core.op import register
+from ..core.reductions import line, reduction
 
 
 def maximum_row(row, maximum):

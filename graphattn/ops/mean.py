@@ -3,11 +3,11 @@
 x: any rank from 1; n is the size of that axis. The sum is exact before it is rounded (math.fsum).
 """
 
-from .. import cells
-from ..axes import position
-from ..cells import Literal, divide
-from ..op import register
-from ..reductions import line, reduction
+from ..core import cells
+from ..core.axes import position
+from ..core.cells import Literal, divide
+from ..core.op import register
+from ..core.reductions import line, reduction
 
 
 def mean_row(row, total, divide, lift):

@@ -7,8 +7,8 @@ factor is exactly 0, so that what a 0 hides never leaks; without it, 0 · ∞ is
 
 import operator
 
-from ..elementwise import absorbing, times, unbroadcast
-from ..op import register
+from ..core.elementwise import absorbing, times, unbroadcast
+from ..core.op import register
 
 
 def multiply_absorbing(a, b, pair, finite, zero):

@@ -1,7 +1,7 @@
 """y = −x, every cell."""
 
-from ..elementwise import unary
-from ..op import register
+from ..core.elementwise import unary
+from ..core.op import register
 
 register(
     unary(

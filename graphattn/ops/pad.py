@@ -7,12 +7,12 @@ numbers, and brings in one.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_rank, need_size, position
-from ..cells import Cell, Literal
-from ..errors import Rejected
-from ..nested import full, lift
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core.axes import Spec, need_rank, need_size, position
+from ..core.cells import Cell, Literal
+from ..core.errors import Rejected
+from ..core.nested import full, lift
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 EXPECTED = {"float": "a number", "int": "an int", "bool": "True or False"}
 

@@ -6,11 +6,11 @@ error when it is met.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_kind, need_size
-from ..cells import Apply, Cell, Literal
-from ..errors import GraphError
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core.axes import Spec, need_kind, need_size
+from ..core.cells import Apply, Cell, Literal
+from ..core.errors import GraphError
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(lengths: Spec, n: int) -> Spec:

@@ -5,8 +5,8 @@ shape: its sizes; axes: their names, or None.
 
 from __future__ import annotations
 
-from ..axes import Spec
-from ..op import Op, Reject, find, register
+from ..core.axes import Spec
+from ..core.op import Op, Reject, find, register
 
 
 def shape(*, shape: tuple, axes: tuple | None = None) -> Spec:

@@ -6,10 +6,10 @@ as it is commonly computed. Positions start at 0.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_size
-from ..cells import Literal, cos, divide, exp, log, multiply, sin
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core.axes import Spec, need_size
+from ..core.cells import Literal, cos, divide, exp, log, multiply, sin
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(n: int, d: int) -> Spec:

@@ -5,11 +5,11 @@ x: any shape of floats; y: the same shape of bools. It is where relu lets a chan
 
 from functools import partial
 
-from ..axes import Spec, need_kind
-from ..cells import Apply, Cell, Literal
-from ..elementwise import unary, x_like
-from ..numbers import Numbers
-from ..op import register
+from ..core.axes import Spec, need_kind
+from ..core.cells import Apply, Cell, Literal
+from ..core.elementwise import unary, x_like
+from ..core.numbers import Numbers
+from ..core.op import register
 
 
 def shape(x: Spec) -> Spec:

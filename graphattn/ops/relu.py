@@ -3,11 +3,11 @@
 import math
 from functools import partial
 
-from ..axes import Spec
-from ..cells import Apply, Cell, Literal, where
-from ..elementwise import unary
-from ..numbers import Numbers
-from ..op import register
+from ..core.axes import Spec
+from ..core.cells import Apply, Cell, Literal, where
+from ..core.elementwise import unary
+from ..core.numbers import Numbers
+from ..core.op import register
 
 
 def relu(x, zero, less):

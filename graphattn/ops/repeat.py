@@ -7,11 +7,11 @@ repeat_interleave.
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec, need_rank, need_size, position
-from ..cells import Cell
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, need_rank, need_size, position
+from ..core.cells import Cell
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, times: int, *, axis: int) -> Spec:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from math import prod
 
-from .. import masks
-from ..axes import Spec, describe, need_size
-from ..cells import Cell
-from ..errors import Rejected
-from ..nested import full
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, describe, need_size
+from ..core.cells import Cell
+from ..core.errors import Rejected
+from ..core.nested import full
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, shape: tuple, *, axes: tuple | None = None) -> Spec:

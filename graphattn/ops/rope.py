@@ -8,14 +8,14 @@ GPT-J) pairs 2i with 2i + 1.
 
 from __future__ import annotations
 
-from .. import axes as named
-from .. import masks
-from ..axes import Spec, describe, need_flag, need_kind, need_rank
-from ..cells import add, multiply, subtract
-from ..elementwise import cell_of, times, unbroadcast
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import axes as named
+from ..core import masks
+from ..core.axes import Spec, describe, need_flag, need_kind, need_rank
+from ..core.cells import add, multiply, subtract
+from ..core.elementwise import cell_of, times, unbroadcast
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, cos: Spec, sin: Spec, *, interleaved: bool = False) -> Spec:

@@ -7,12 +7,12 @@ positional_encoding.
 
 from __future__ import annotations
 
-from .. import cells
-from ..axes import Spec, need_int, need_number, need_size
-from ..cells import Literal, divide, exp, log, multiply
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import cells
+from ..core.axes import Spec, need_int, need_number, need_size
+from ..core.cells import Literal, divide, exp, log, multiply
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(n: int, d: int, *, base: float | str = 10000, offset: int = 0) -> dict[str, Spec]:

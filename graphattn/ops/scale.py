@@ -7,14 +7,14 @@ Attention divides by √d_k (Vaswani et al. 2017, equation 1); ONNX multiplies b
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec
-from ..cells import Cell, Literal, divide, multiply
-from ..cells import sqrt as root
-from ..elementwise import same
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec
+from ..core.cells import Cell, Literal, divide, multiply
+from ..core.cells import sqrt as root
+from ..core.elementwise import same
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(

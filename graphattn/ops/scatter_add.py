@@ -6,13 +6,13 @@ x (…, d), ids (…) of int → y (rows, d): what embedding does, the other way
 
 from __future__ import annotations
 
-from .. import cells
-from ..axes import Spec, describe, need_kind, need_rank, need_size
-from ..cells import Apply, Cell, Literal
-from ..errors import GraphError, Rejected
-from ..nested import flat, indices
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import cells
+from ..core.axes import Spec, describe, need_kind, need_rank, need_size
+from ..core.cells import Apply, Cell, Literal
+from ..core.errors import GraphError, Rejected
+from ..core.nested import flat, indices
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, ids: Spec, *, rows: int) -> Spec:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..axes import Spec
-from ..cells import Apply, Cell, Literal, add, divide, exp, where
-from ..elementwise import times, unary
-from ..numbers import Numbers
-from ..op import Sample, register
+from ..core.axes import Spec
+from ..core.cells import Apply, Cell, Literal, add, divide, exp, where
+from ..core.elementwise import times, unary
+from ..core.numbers import Numbers
+from ..core.op import Sample, register
 
 
 def sigmoid(x, zero, one, less, add, divide, negate, exp):

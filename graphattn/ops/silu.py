@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from ..axes import Spec
-from ..cells import Cell, multiply
-from ..elementwise import times, unary
-from ..numbers import Numbers
-from ..op import Sample, find, register
+from ..core.axes import Spec
+from ..core.cells import Cell, multiply
+from ..core.elementwise import times, unary
+from ..core.numbers import Numbers
+from ..core.op import Sample, find, register
 
 
 def silu(x):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from .. import masks, nested
-from ..axes import Spec, need_number
-from ..cells import Cell, Literal, divide, multiply, tanh
-from ..elementwise import same, times
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks, nested
+from ..core.axes import Spec, need_number
+from ..core.cells import Cell, Literal, divide, multiply, tanh
+from ..core.elementwise import same, times
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, *, cap: float | str) -> Spec:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 
-from .. import masks
-from ..axes import Spec, position
-from ..cells import Apply, Cell, Literal, divide, exp, maximum, named, subtract, total, where
-from ..elementwise import times
-from ..errors import Rejected, suggest
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
-from ..reductions import along_axis, folded, line, nothing_visible
+from ..core import masks
+from ..core.axes import Spec, position
+from ..core.cells import Apply, Cell, Literal, divide, exp, maximum, named, subtract, total, where
+from ..core.elementwise import times
+from ..core.errors import Rejected, suggest
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.reductions import along_axis, folded, line, nothing_visible
 
 EMPTY = ("zero", "nan")
 

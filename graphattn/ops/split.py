@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from .. import masks
-from ..axes import Spec, need_rank, need_size, position
-from ..cells import Cell
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, need_rank, need_size, position
+from ..core.cells import Cell
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 PART_LIMIT = 2**16
 

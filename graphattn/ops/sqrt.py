@@ -2,8 +2,8 @@
 
 import math
 
-from ..elementwise import over, unary
-from ..op import Sample, register
+from ..core.elementwise import over, unary
+from ..core.op import Sample, register
 
 register(
     unary(

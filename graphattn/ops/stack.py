@@ -6,12 +6,12 @@ rank more; axis_name: what it is called. Moves numbers.
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec, describe, need_kind, position, unify
-from ..cells import Cell
-from ..errors import Rejected
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, describe, need_kind, position, unify
+from ..core.cells import Cell
+from ..core.errors import Rejected
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(*xs: Spec, axis: int = 0, axis_name: str | None = None) -> Spec:

@@ -6,8 +6,8 @@ stretches). Rejected where they do not.
 
 import operator
 
-from ..elementwise import binary, unbroadcast
-from ..op import register
+from ..core.elementwise import binary, unbroadcast
+from ..core.op import register
 
 register(
     binary(

@@ -1,7 +1,7 @@
 """y = tanh x, every cell."""
 
-from ..elementwise import times, unary
-from ..op import register
+from ..core.elementwise import times, unary
+from ..core.op import register
 
 register(
     unary(

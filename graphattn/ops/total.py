@@ -4,9 +4,9 @@ x: any rank from 1. Floats are summed with `math.fsum`: the result is correctly 
 same on every Python version.
 """
 
-from .. import cells
-from ..op import register
-from ..reductions import line, reduction
+from ..core import cells
+from ..core.op import register
+from ..core.reductions import line, reduction
 
 
 def total_row(row, total):

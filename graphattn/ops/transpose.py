@@ -6,13 +6,13 @@ of the axes.
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec, need_rank
-from ..cells import Cell
-from ..errors import Rejected
-from ..nested import at, build
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, need_rank
+from ..core.cells import Cell
+from ..core.errors import Rejected
+from ..core.nested import at, build
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, *, perm: tuple | None = None) -> Spec:

@@ -6,11 +6,11 @@ shows, not even NaN. No arithmetic.
 
 from __future__ import annotations
 
-from ..axes import Spec, need_flag, need_int, need_rank
-from ..cells import Cell, Literal
-from ..nested import lift
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core.axes import Spec, need_flag, need_int, need_rank
+from ..core.cells import Cell, Literal
+from ..core.nested import lift
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, *, k: int = 0, upper: bool = True) -> Spec:

@@ -3,10 +3,10 @@
 x: any shape of floats; y: the same shape of bools. NaN counts as visible, so that it shows.
 """
 
-from ..axes import Spec, need_kind
-from ..elementwise import unary, x_like
-from ..numbers import Numbers
-from ..op import Sample, register
+from ..core.axes import Spec, need_kind
+from ..core.elementwise import unary, x_like
+from ..core.numbers import Numbers
+from ..core.op import Sample, register
 
 
 def visible(x):

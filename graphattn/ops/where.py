@@ -6,12 +6,12 @@ even NaN.
 
 from __future__ import annotations
 
-from .. import masks
-from ..axes import Spec, broadcast, need_kind
-from ..cells import where as choose
-from ..elementwise import cell_of, unbroadcast
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, register
+from ..core import masks
+from ..core.axes import Spec, broadcast, need_kind
+from ..core.cells import where as choose
+from ..core.elementwise import cell_of, unbroadcast
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(condition: Spec, a: Spec, b: Spec) -> Spec:

@@ -7,10 +7,10 @@ of w keys (Mistral 7B 2023, 2) is left=w−1, right=0. offset: where the queries
 
 from __future__ import annotations
 
-from ..axes import Spec, need_size
-from ..cells import Literal
-from ..numbers import Numbers
-from ..op import Kernel, Op, Reject, Sample, find, register
+from ..core.axes import Spec, need_size
+from ..core.cells import Literal
+from ..core.numbers import Numbers
+from ..core.op import Kernel, Op, Reject, Sample, find, register
 
 
 def shape(

@@ -23,9 +23,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..errors import GraphError
-from ..graph import Graph, Tensor
-from ..trace import Trace, run
+from ..core.errors import GraphError
+from ..core.graph import Graph, Tensor
+from ..core.trace import Trace, run
 from . import cells
 from .module import Linear, Module, _need_count
 from .record import VALUE

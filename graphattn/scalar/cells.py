@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from .. import nested
-from ..axes import Spec
-from ..errors import GraphError
+from ..core import nested
+from ..core.axes import Spec
+from ..core.errors import GraphError
 from .record import VALUE
 from .value import Value
 

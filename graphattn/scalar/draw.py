@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GraphError
+from ..core.errors import GraphError
 from .value import Value, operands
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from .. import nested
-from ..errors import GraphError
-from ..graph import Graph
-from ..trace import run
+from ..core import nested
+from ..core.errors import GraphError
+from ..core.graph import Graph
+from ..core.trace import run
 from .cells import matrix, read, row
 from .record import VALUE
 from .value import Value

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..errors import GraphError
+from ..core.errors import GraphError
 from . import cells
 from .value import Value, add, dot
 

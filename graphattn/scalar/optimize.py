@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import GraphError
+from ..core.errors import GraphError
 from .value import Value
 
 

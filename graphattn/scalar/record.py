@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ..numbers import Numbers
+from ..core.numbers import Numbers
 from .value import Value, add, divide, dot, lift, maximum, multiply, negate, subtract, total
 
 VALUE = Numbers(

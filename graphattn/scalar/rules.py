@@ -24,7 +24,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..numbers import cos, divide, exp, sin
+from ..core.numbers import cos, divide, exp, sin
 
 Push = Callable[[Any, float], None]
 

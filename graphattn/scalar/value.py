@@ -33,8 +33,8 @@ from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-from .. import numbers as ieee
-from ..errors import GraphError
+from ..core import numbers as ieee
+from ..core.errors import GraphError
 from . import rules
 from .rules import Rule
 

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import nested
-from ..errors import GraphError
-from ..graph import Graph, Tensor
-from ..specimen import Specimen
-from ..tensor_file import TensorFile, read_tensors
+from ..core import nested
+from ..core.errors import GraphError
+from ..core.graph import Graph, Tensor
+from ..core.specimen import Specimen
+from ..core.tensor_file import TensorFile, read_tensors
 
 WEIGHTS = ("x", "w_q", "w_k", "w_v")
 PROJECTED = ("q", "k", "v")

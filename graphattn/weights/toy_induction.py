@@ -23,10 +23,10 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from ..errors import GraphError
-from ..graph import Graph
-from ..specimen import Specimen
-from ..tensor_file import read_tensors
+from ..core.errors import GraphError
+from ..core.graph import Graph
+from ..core.specimen import Specimen
+from ..core.tensor_file import read_tensors
 
 FILE = Path(__file__).with_name("toy_induction.safetensors")
 TEXT = "qmxbzqmxbzqmxbz"

@@ -8,8 +8,9 @@ import pytest
 
 import graphattn.builtin
 import graphattn.weights.toy_induction
-from graphattn import Graph, GraphError, nested
+from graphattn import Graph, GraphError
 from graphattn.builtin import GRAPHS, random_feeds, specimen
+from graphattn.core import nested
 from graphattn.passes.zoom import fuse, zoom
 
 

@@ -11,10 +11,10 @@ import pytest
 from graphattn.builtin import specimen
 from graphattn.cli import main
 from graphattn.cli.tour import tour
+from graphattn.core.op import OPS
 from graphattn.dumps.graph_json import graph_json
 from graphattn.dumps.load import load_trace
 from graphattn.dumps.trace_text import trace_text
-from graphattn.op import OPS
 from graphattn.weights.toy_induction import toy_induction
 
 MINILM = Path(__file__).parent.parent / "data" / "minilm_L0H2_prevtoken.safetensors"
@@ -450,8 +450,8 @@ def test_the_card_of_softmax(cli, golden):
 
 OWN = '''
 """y = 2 x."""
-from graphattn.axes import Spec
-from graphattn.op import Kernel, Op, Sample, register
+from graphattn.core.axes import Spec
+from graphattn.core.op import Kernel, Op, Sample, register
 
 def shape(x: Spec, *, times: int = 2) -> Spec:
     return Spec(x.shape, x.axes)

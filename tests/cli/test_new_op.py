@@ -10,9 +10,10 @@ import op_laws
 import pytest
 
 from graphattn import Graph, GraphError, run
-from graphattn.builders import stub
 from graphattn.cli import main, ops_page
 from graphattn.cli.source import execute
+from graphattn.core.builders import stub
+from graphattn.core.op import OPS, find
 from graphattn.dumps.csv_folder import write_csv_folder
 from graphattn.dumps.dot import dot
 from graphattn.dumps.graph_json import graph_json, read_graph_json
@@ -23,7 +24,6 @@ from graphattn.dumps.picture import svg
 from graphattn.dumps.python_source import python_source
 from graphattn.dumps.trace_json import read_trace_json, trace_json
 from graphattn.dumps.trace_text import read_trace, trace_text
-from graphattn.op import OPS, find
 from graphattn.passes.cost import cost
 from graphattn.passes.gradient import value_and_grad
 from graphattn.passes.verify import verify
@@ -35,10 +35,10 @@ NEW_OP = '''
 x: any shape. The factor keeps the sign.
 """
 
-from graphattn import masks
-from graphattn.axes import Spec, need_kind, need_number
-from graphattn.cells import Cell, Literal, multiply
-from graphattn.op import Kernel, Op, Reject, Sample, register
+from graphattn.core import masks
+from graphattn.core.axes import Spec, need_kind, need_number
+from graphattn.core.cells import Cell, Literal, multiply
+from graphattn.core.op import Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, *, factor: float = 2.0) -> Spec:

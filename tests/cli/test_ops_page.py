@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 import graphattn.ops  # noqa: F401  (fills the registry)
 from graphattn.cli import main
 from graphattn.cli.ops_page import page, section
-from graphattn.op import OPS, Op
+from graphattn.core.op import OPS, Op
 
 PAGE = Path(__file__).parents[2] / "docs" / "ops.md"
 PARSER = MarkdownIt("commonmark").enable("table")

@@ -15,11 +15,12 @@ from typing import Any
 import cases
 import runners
 
-from graphattn import nested, run
+from graphattn import run
+from graphattn.core import nested
+from graphattn.core.specimen import Specimen
 from graphattn.passes.gradient import differentiate, value_and_grad
 from graphattn.scalar import Value
 from graphattn.scalar.value import total
-from graphattn.specimen import Specimen
 
 
 def paths(root: Path | None = None) -> list[Path]:

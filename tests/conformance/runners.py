@@ -14,8 +14,8 @@ from cases import Array
 from graphattn import Graph, GraphError
 from graphattn.conventions import careful, onnx
 from graphattn.conventions import torch as like_torch
-from graphattn.specimen import Specimen
-from graphattn.trace import Trace
+from graphattn.core.specimen import Specimen
+from graphattn.core.trace import Trace
 
 
 class NotRun(Exception):

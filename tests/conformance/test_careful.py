@@ -6,8 +6,9 @@ import random
 import mpmath
 import pytest
 
-from graphattn import GraphError, nested
+from graphattn import GraphError
 from graphattn.conventions import careful
+from graphattn.core import nested
 
 mpmath.mp.dps = 800  # 1e308 and 5e-324 in one sum
 

@@ -7,9 +7,10 @@ import cases
 import pytest
 import runners
 
-from graphattn import nested, run
+from graphattn import run
+from graphattn.core import nested
+from graphattn.core.rounded import FLOAT32
 from graphattn.dumps.precision_text import precision_rows
-from graphattn.rounded import FLOAT32
 from graphattn.weights.extract import extract
 
 DATA = Path(__file__).parent.parent / "data"

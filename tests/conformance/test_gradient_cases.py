@@ -5,7 +5,7 @@ import gradient_cases
 import pytest
 import runners
 
-from graphattn import nested
+from graphattn.core import nested
 
 PATHS = gradient_cases.paths()
 

@@ -7,7 +7,7 @@ import pytest
 
 import graphattn.ops  # noqa: F401
 from graphattn import Graph, run
-from graphattn.op import OPS, Op
+from graphattn.core.op import OPS, Op
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if name not in vars(Graph)])

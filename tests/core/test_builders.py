@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 from op_laws import LAWS
 
-import graphattn.builders
+import graphattn.core.builders
 import graphattn.ops
-from graphattn import Graph, GraphError, masks, nested, run
-from graphattn.axes import Spec, need_kind
-from graphattn.cells import Cell, Literal, multiply
-from graphattn.op import OPS, Kernel, Op, Reject, Sample, find, register
+from graphattn import Graph, GraphError, run
+from graphattn.core import masks, nested
+from graphattn.core.axes import Spec, need_kind
+from graphattn.core.cells import Cell, Literal, multiply
+from graphattn.core.op import OPS, Kernel, Op, Reject, Sample, find, register
 from graphattn.passes.cost import cost
 from graphattn.passes.zoom import fuse, zoom
 
-STUB = Path(graphattn.builders.__file__).with_suffix(".pyi")
+STUB = Path(graphattn.core.builders.__file__).with_suffix(".pyi")
 
 
 def test_the_stub_is_what_the_registry_says(request):
-    text = graphattn.builders.stub()
+    text = graphattn.core.builders.stub()
     if request.config.getoption("--rewrite-golden"):
         with open(STUB, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -92,7 +93,7 @@ def test_an_op_of_ones_own(square):
     assert run(fine, {"x": [[1, 2], [3, 4]]})["y"] == [[2.0, 8.0], [18.0, 32.0]]
     assert fuse(fine) == g
     assert "square" in str(g) and "y" in str(g)
-    assert "def square(" in graphattn.builders.stub()
+    assert "def square(" in graphattn.core.builders.stub()
     assert find("square") is square
 
 
@@ -293,8 +294,8 @@ def test_nested_lists_are_read_at_any_rank():
 
 def test_an_op_of_ones_own_cannot_take_the_name_of_one_that_is_not_loaded_yet():
     code = (
-        "from graphattn.errors import GraphError\n"
-        "from graphattn.op import Op, register\n"
+        "from graphattn.core.errors import GraphError\n"
+        "from graphattn.core.op import Op, register\n"
         "op = Op('softmax', 't', 'g', 'f', 'y', 'primitive', shape=lambda x: x)\n"
         "try:\n    register(op)\nexcept GraphError as error:\n    print(error)\n"
     )

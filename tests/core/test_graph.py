@@ -7,8 +7,8 @@ import networkx as nx
 import pytest
 
 from graphattn import Graph, GraphError, Tensor, run
-from graphattn.graph import Ref
-from graphattn.op import OPS
+from graphattn.core.graph import Ref
+from graphattn.core.op import OPS
 
 
 def says(words, function, *args, **kwargs):

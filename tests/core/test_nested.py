@@ -6,11 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphattn import nested
-from graphattn.axes import Spec, broadcast, describe, need_kind, need_rank, need_size, noting, position, unify
-from graphattn.cells import FUNCTIONS, Apply, Cell, Literal, add, evaluate, sources, total
-from graphattn.errors import GraphError, Rejected, suggest
-from graphattn.numbers import of
+from graphattn.core import nested
+from graphattn.core.axes import (
+    Spec,
+    broadcast,
+    describe,
+    need_kind,
+    need_rank,
+    need_size,
+    noting,
+    position,
+    unify,
+)
+from graphattn.core.cells import FUNCTIONS, Apply, Cell, Literal, add, evaluate, sources, total
+from graphattn.core.errors import GraphError, Rejected, suggest
+from graphattn.core.numbers import of
 
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 

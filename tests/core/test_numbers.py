@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphattn import Graph, GraphError, numbers, run
-from graphattn.numbers import FLOAT, Numbers
+from graphattn import Graph, GraphError, run
+from graphattn.core import numbers
+from graphattn.core.numbers import FLOAT, Numbers
 
 inf, nan = math.inf, math.nan
 LEAST, LARGEST = 5e-324, sys.float_info.max

@@ -8,12 +8,12 @@ import pytest
 from op_laws import mapped
 from random_graphs import Move, build
 
-import graphattn.interpreter
-import graphattn.trace
+import graphattn.core.interpreter
+import graphattn.core.trace
 from graphattn import Graph, Trace
-from graphattn.axes import Spec
-from graphattn.graph import Ref
-from graphattn.op import OPS, Kernel
+from graphattn.core.axes import Spec
+from graphattn.core.graph import Ref
+from graphattn.core.op import OPS, Kernel
 from graphattn.passes.bind import bind
 from graphattn.passes.dead_code import dead_code
 from graphattn.passes.rebuild import Rebuild
@@ -152,29 +152,29 @@ def test_a_binding_that_changes_a_value_is_caught(case):
 
 
 def test_targets_that_evaluate_everything_are_caught(case, monkeypatch):
-    monkeypatch.setattr(graphattn.interpreter, "ancestors", lambda graph, targets: set(graph.nodes))
+    monkeypatch.setattr(graphattn.core.interpreter, "ancestors", lambda graph, targets: set(graph.nodes))
     assert any("with targets" in told for told in graph_laws.choosing(case))
 
 
 def test_a_keep_that_forgets_nothing_is_caught(case, monkeypatch):
-    monkeypatch.setattr(graphattn.trace, "_last_uses", lambda plan, patterns: {})
+    monkeypatch.setattr(graphattn.core.trace, "_last_uses", lambda plan, patterns: {})
     assert any("with keep" in told for told in graph_laws.choosing(case))
 
 
 def test_a_patch_that_changes_something_is_caught(case, monkeypatch):
-    read = graphattn.trace._replacement
+    read = graphattn.core.trace._replacement
 
     def wrong(plan, place, name, new):
         right = read(plan, place, name, new)
         return lambda old: [row[::-1] for row in right(old)]
 
-    monkeypatch.setattr(graphattn.trace, "_replacement", wrong)
+    monkeypatch.setattr(graphattn.core.trace, "_replacement", wrong)
     assert any("patched" in told for told in graph_laws.patching(case))
 
 
 def test_a_plan_that_shuffles_its_steps_is_caught(case, monkeypatch):
-    walk = graphattn.trace._walk
-    monkeypatch.setattr(graphattn.trace, "_walk", lambda *args: reversed(list(walk(*args))))
+    walk = graphattn.core.trace._walk
+    monkeypatch.setattr(graphattn.core.trace, "_walk", lambda *args: reversed(list(walk(*args))))
     assert list(graph_laws.repeating(case))
 
 

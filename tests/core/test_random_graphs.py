@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from random_graphs import Move, build, cases
 
-from graphattn.op import OPS
+from graphattn.core.op import OPS
 from graphattn.passes.verify import verify
 
 

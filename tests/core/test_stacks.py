@@ -5,7 +5,7 @@ import random
 import pytest
 
 from graphattn import Graph, GraphError, run
-from graphattn.axes import Spec
+from graphattn.core.axes import Spec
 from graphattn.stacks import decoder, encoder
 
 ENCODER = {"gamma_1": 4, "beta_1": 4, "w_q": (4, 4), "b_q": 4, "w_o": (4, 4), "w_in": (6, 4), "w_out": (4, 6)}

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-import graphattn.interpreter
+import graphattn.core.interpreter
 from graphattn import Graph, GraphError, Trace, run, steps
-from graphattn.graph import Ref
+from graphattn.core.graph import Ref
 
 inf, nan = math.inf, math.nan
 X = [[0.5, -1.0, 2.0, 0.25], [1.5, 1.0, -3.0, 0.75], [-0.5, 0.1, 0.4, -1.0]]
@@ -342,13 +342,13 @@ def test_the_plan_is_made_once_per_graph(monkeypatch):
     g = Graph()
     y = g.relu(g.input("x", (1,)), name="y")
     made = []
-    init = graphattn.interpreter.Plan.__init__
+    init = graphattn.core.interpreter.Plan.__init__
 
     def counting(self, *args, **kwargs):
         made.append(args)
         init(self, *args, **kwargs)
 
-    monkeypatch.setattr(graphattn.interpreter.Plan, "__init__", counting)
+    monkeypatch.setattr(graphattn.core.interpreter.Plan, "__init__", counting)
     for _ in range(3):
         run(g, {"x": [1]})
     assert len(made) == 1
@@ -363,7 +363,7 @@ def test_the_plan_is_made_once_per_graph(monkeypatch):
 def test_constants_are_computed_while_planning():
     g = Graph()
     g.causal_mask(2, name="m")
-    plan = graphattn.interpreter.plan_of(g)
+    plan = graphattn.core.interpreter.plan_of(g)
     assert plan.constants[plan.places[Ref("m")]] == [[True, False], [True, True]]
     assert plan.program == []
 

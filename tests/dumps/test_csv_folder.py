@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_graphs import cases
 
-from graphattn import Graph, GraphError, nested, run
+from graphattn import Graph, GraphError, run
+from graphattn.core import nested
+from graphattn.core.trace import Trace
 from graphattn.dumps import csv_folder, write
 from graphattn.dumps.csv_folder import read_csv_folder, write_csv_folder
 from graphattn.dumps.load import load_graph, load_trace
 from graphattn.dumps.trace_text import trace_text
-from graphattn.trace import Trace
 
 LABELS = {"token": ["=the", "c,at", 'sa"t\n']}
 

@@ -11,13 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_graphs import build, cases
 
-from graphattn import Graph, GraphError, nested, run
+from graphattn import Graph, GraphError, run
+from graphattn.core import nested
+from graphattn.core.graph import Scope
+from graphattn.core.op import LEVELS, OPS
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.trace_json import read_trace_json, trace_json
 from graphattn.dumps.trace_text import read_trace, trace_text
-from graphattn.graph import Scope
-from graphattn.op import LEVELS, OPS
 from graphattn.passes.zoom import fuse
 
 DOUBLES = st.one_of(

@@ -8,10 +8,10 @@ import random
 import pytest
 
 from graphattn import Graph, GraphError, run
-from graphattn.axes import Spec
+from graphattn.core.axes import Spec
+from graphattn.core.op import Op, find
 from graphattn.dumps.expansion_source import Signature, define_expansion
 from graphattn.dumps.function_source import Definitions
-from graphattn.op import Op, find
 
 ATTENTION = Signature("attend", {"q": "q", "k": "k", "v": "v", "mask": "mask"}, "One head.")
 

@@ -12,6 +12,7 @@ import pytest
 
 from graphattn import Graph, GraphError
 from graphattn.builtin import specimen
+from graphattn.core.op import LEVELS
 from graphattn.dumps import layout, picture
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import diagram
@@ -19,7 +20,6 @@ from graphattn.dumps.dot import dot
 from graphattn.dumps.layout import TooHard, laid_out
 from graphattn.dumps.picture import Folded, render, svg
 from graphattn.dumps.theme import THEMES, contrast, theme
-from graphattn.op import LEVELS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -495,7 +495,7 @@ def test_surfaces_have_colours_of_their_own(name):
 
 
 def test_every_family_of_an_op_is_known():
-    from graphattn.op import OPS
+    from graphattn.core.op import OPS
 
     families = {op.family for op in OPS.values()} - {"source"}
     assert families <= set(theme("light").families) == set(theme("dark").families)

@@ -14,11 +14,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from op_laws import calls, disturbed
 
-from graphattn import Graph, GraphError, nested, ops, run  # noqa: F401  (ops fills the registry)
-from graphattn.axes import Spec
+from graphattn import Graph, GraphError, ops, run  # noqa: F401  (ops fills the registry)
+from graphattn.core import nested
+from graphattn.core.axes import Spec
+from graphattn.core.elementwise import same
+from graphattn.core.op import OPS, Kernel, Op, Sample
 from graphattn.dumps.python_source import python_source
-from graphattn.elementwise import same
-from graphattn.op import OPS, Kernel, Op, Sample
 
 
 def only_math(name, *args, **kwargs):

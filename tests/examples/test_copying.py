@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from graphattn import run
+from graphattn.core.tensor_file import read_tensors
 from graphattn.dumps.graph_text import parse_graph
-from graphattn.tensor_file import read_tensors
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "examples" / "copying.py"

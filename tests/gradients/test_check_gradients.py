@@ -6,7 +6,7 @@ import pytest
 
 from graphattn import Graph, GraphError
 from graphattn.builtin import specimen
-from graphattn.op import find
+from graphattn.core.op import find
 from graphattn.passes import check_gradients as module
 from graphattn.passes.check_gradients import check_gradients
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from graphattn import Graph
-from graphattn.op import OPS
+from graphattn.core.op import OPS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gradients.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -4,7 +4,7 @@ import gradient_laws
 import pytest
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn.op import OPS
+from graphattn.core.op import OPS
 
 
 @pytest.mark.parametrize("law", gradient_laws.LAWS, ids=lambda law: law.__name__)

@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from op_laws import same_bits
 from random_graphs import cases
 
-from graphattn import Graph, GraphError, nested, run
+from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
+from graphattn.core import nested
+from graphattn.core.op import find
 from graphattn.dumps.dot import dot
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.python_source import python_source
 from graphattn.dumps.trace_text import read_trace, trace_text
-from graphattn.op import find
 from graphattn.passes.check_gradients import check_gradients
 from graphattn.passes.common_subexpressions import repeated
 from graphattn.passes.gradient import differentiate, gradient, value_and_grad

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from graphattn import Graph, nested, run
+from graphattn import Graph, run
 from graphattn.builtin import specimen
+from graphattn.core import nested
 from graphattn.passes.gradient import differentiate, value_and_grad
 
 WILD = (math.inf, -math.inf, math.nan, 1e308)

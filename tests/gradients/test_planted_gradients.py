@@ -6,8 +6,8 @@ import gradient_laws
 import pytest
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn.axes import Spec
-from graphattn.op import OPS, Op
+from graphattn.core.axes import Spec
+from graphattn.core.op import OPS, Op
 
 RULED = [
     (name, slot)

@@ -19,7 +19,13 @@ def test_the_examples_run(name):
 def test_there_are_examples():
     counts = {name: _examples(importlib.import_module(name)) for name in NAMES}
     assert sum(counts.values()) >= 20
-    for name in ("graphattn.graph", "graphattn.trace", "graphattn.nested", "graphattn.axes", "graphattn.cells"):
+    for name in (
+        "graphattn.core.graph",
+        "graphattn.core.trace",
+        "graphattn.core.nested",
+        "graphattn.core.axes",
+        "graphattn.core.cells",
+    ):
         assert counts[name], f"{name} has no example that runs"
 
 

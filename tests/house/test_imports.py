@@ -12,63 +12,65 @@ import pytest
 from source import Import, imports, imports_of, modules
 
 CORE = (
-    "errors", "axes", "numbers", "rounded", "nested", "tensor_file", "cells", "masks", "op", "elementwise",
-    "reductions", "layers", "builders", "graph", "ops", "interpreter", "trace", "specimen", "stacks",
+    "core.errors", "core.axes", "core.numbers", "core.rounded", "core.nested", "core.tensor_file",
+    "core.cells", "core.masks", "core.op", "core.elementwise", "core.reductions", "core.layers",
+    "core.builders", "core.graph", "ops", "core.interpreter", "core.trace", "core.specimen",
 )  # fmt: skip
 
 WINGS = {  # who may be imported by whom, besides oneself
     "passes": ("core",),
     "dumps": ("core",),
     "builtin": ("core",),
-    "conventions": ("core",),
+    "stacks": ("core",),
+    "conventions": ("core", "stacks"),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
     "scalar": ("core", "passes"),
     "insight": ("core", "passes", "dumps"),
     "testing": ("core", "insight"),
-    "pytest_plugin": ("testing",),
-    "model_file": ("core", "passes", "dumps"),
-    "experiments": ("core", "passes", "dumps", "model", "model_file"),
+    "experiments": ("core", "passes", "dumps", "model"),
     "cli": ("core", "passes", "dumps", "builtin", "model", "weights", "scalar", "insight", "experiments"),
     "__main__": ("cli",),
 }
 
 DOORS = {  # (module, function, what it imports when it is called): why
-    ("graph", "Graph.__init__", "ops"): "the first graph fills the registry",
-    ("op", "register", "ops"): "an op of one's own is entered after those that come with graphattn",
-    ("graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
-    ("graph", "Graph.run", "trace"): "graph.run() is run(graph)",
-    ("graph", "Graph.render", "dumps.picture"): "graph.render() draws",
-    ("graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",
-    ("graph", "Graph._repr_svg_", "dumps.picture"): "notebooks show a graph's picture",
-    ("trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
-    ("trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
-    ("trace", "Trace.reach", "insight.reach"): "trace.reach() shows what one of its cells touches",
-    ("numbers", "_short", "rounded"): "short floats are made when they are asked for",
-    ("numbers", "_value", "scalar.record"): "Values with gradients are a number type",
+    ("core.graph", "Graph.__init__", "ops"): "the first graph fills the registry",
+    ("core.op", "register", "ops"): "an op of one's own is entered after those that come with graphattn",
+    ("core.graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
+    ("core.graph", "Graph.run", "core.trace"): "graph.run() is run(graph)",
+    ("core.graph", "Graph.render", "dumps.picture"): "graph.render() draws",
+    ("core.graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",
+    ("core.graph", "Graph._repr_svg_", "dumps.picture"): "notebooks show a graph's picture",
+    ("core.trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
+    ("core.trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
+    ("core.trace", "Trace.reach", "insight.why.reach"): "trace.reach() shows what one of its cells touches",
+    ("core.numbers", "_short", "core.rounded"): "short floats are made when they are asked for",
+    ("core.numbers", "_value", "scalar.record"): "Values with gradients are a number type",
     ("scalar.draw", "", "dumps"): "a Value's graph is drawn by the same dumps, when it is asked for",
 }
 
-KERNELS = {f"graphattn.{name}" for name in ("nested", "masks", "elementwise", "reductions", "cells", "rounded")}
+KERNELS = {
+    f"graphattn.core.{name}" for name in ("nested", "masks", "elementwise", "reductions", "cells", "rounded")
+}
 
 OUTSIDE = {  # what is not in the standard library, and where it may be imported
-    "networkx": ("graph", "trace"),
-    "mpmath": ("numbers:_mpmath",),
+    "networkx": ("core.graph", "core.trace"),
+    "mpmath": ("core.numbers:_mpmath",),
     "graphviz": ("dumps",),
     "pygraphviz": ("dumps.graphviz_child:main",),
     "click": ("cli",),
     "rich": ("cli",),
-    "safetensors": ("tensor_file",),
-    "pytest": ("pytest_plugin",),
+    "safetensors": ("core.tensor_file",),
+    "pytest": ("testing",),
 }
 
 
 def place(module):
     """(wing or "core", rank in the core) of a module."""
-    first = module.removeprefix("graphattn").strip(".").partition(".")[0]
-    if first in CORE:
-        return "core", CORE.index(first)
-    return first, 0
+    first, _, rest = module.removeprefix("graphattn").strip(".").partition(".")
+    if first == "core":
+        first = f"core.{rest.partition('.')[0]}" if rest else first
+    return ("core", CORE.index(first)) if first in CORE else (first, 0)
 
 
 def door(found: Import):
@@ -87,7 +89,7 @@ def broken(all_imports):
         if not found.target.startswith("graphattn"):
             continue
         (wing, rank), (to, to_rank) = place(found.module), place(found.target)
-        if found.module == "graphattn" or found.target == "graphattn":
+        if found.module == "graphattn" or found.target in ("graphattn", "graphattn.core"):
             continue  # the package itself: checked below
         if door(found) or found.target.startswith(f"{found.module}.") or wing == to != "core":
             continue
@@ -105,7 +107,7 @@ def test_the_order_is_kept():
 def test_every_module_has_its_place():
     wings = {place(module)[0] for module in modules() if module != "graphattn"}
     assert wings <= {"core", *WINGS}
-    assert {name.partition(".")[0] for name in CORE} <= {m.split(".")[1] for m in modules() if "." in m}
+    assert {f"graphattn.{name}" for name in CORE} <= set(modules())
 
 
 def test_every_door_is_used():
@@ -171,16 +173,16 @@ def test_what_an_import_loads(line, absent):
 @pytest.mark.parametrize(
     "module, text",
     [
-        ("graphattn.axes", "from .graph import Graph"),
-        ("graphattn.axes", "def f():\n    from .graph import Graph"),
-        ("graphattn.graph", "from .trace import run"),
-        ("graphattn.graph", "class Graph:\n    def more(self):\n        from .passes.zoom import zoom"),
+        ("graphattn.core.axes", "from .graph import Graph"),
+        ("graphattn.core.axes", "def f():\n    from .graph import Graph"),
+        ("graphattn.core.graph", "from .trace import run"),
+        ("graphattn.core.graph", "class Graph:\n    def more(self):\n        from ..passes.zoom import zoom"),
         ("graphattn.passes.zoom", "from graphattn.dumps.rows import rows"),
         ("graphattn.dumps.rows", "from graphattn.passes import zoom"),
         ("graphattn.dumps.rows", "import graphattn.cli"),
         ("graphattn.weights.extract", "from ..dumps import load"),
         ("graphattn.model", "from . import experiments"),
-        ("graphattn.interpreter", "from graphattn.dumps import rows"),
+        ("graphattn.core.interpreter", "from graphattn.dumps import rows"),
     ],
 )
 def test_an_import_against_the_order_is_seen(tmp_path, module, text):
@@ -192,11 +194,11 @@ def test_an_import_against_the_order_is_seen(tmp_path, module, text):
 @pytest.mark.parametrize(
     "module, text",
     [
-        ("graphattn.graph", "from .axes import Spec"),
-        ("graphattn.graph", "if TYPE_CHECKING:\n    from .trace import Trace"),
-        ("graphattn.graph", "class Graph:\n    def at(self):\n        from .passes.zoom import zoom"),
-        ("graphattn.ops.softmax", "from ..op import Op\nfrom .. import nested"),
-        ("graphattn.dumps.rows", "from graphattn import nested\nimport math"),
+        ("graphattn.core.graph", "from .axes import Spec"),
+        ("graphattn.core.graph", "if TYPE_CHECKING:\n    from .trace import Trace"),
+        ("graphattn.core.graph", "class Graph:\n    def at(self):\n        from ..passes.zoom import zoom"),
+        ("graphattn.ops.softmax", "from ..core.op import Op\nfrom ..core import nested"),
+        ("graphattn.dumps.rows", "from graphattn.core import nested\nimport math"),
         ("graphattn.cli.demo", "from graphattn.dumps.rows import rows"),
     ],
 )

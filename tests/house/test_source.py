@@ -6,7 +6,7 @@ import pytest
 from source import ROOT, modules, tree
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn.op import LEVELS, OPS
+from graphattn.core.op import LEVELS, OPS
 
 FAMILIES = {op.family for op in OPS.values()}
 FILES = sorted(modules().items())

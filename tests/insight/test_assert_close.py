@@ -45,7 +45,10 @@ def test_the_fixture(tmp_path):
     )
     options = ["-p", "no:cacheprovider", "-q"]
     if "graphattn" not in _plugins():
-        options += ["-p", "graphattn.pytest_plugin"]  # an installation that is older than the entry point
+        options += [
+            "-p",
+            "graphattn.testing.pytest_plugin",
+        ]  # an installation that is older than the entry point
     told = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(tmp_path)],
         capture_output=True, encoding="utf-8", timeout=120, cwd=tmp_path,

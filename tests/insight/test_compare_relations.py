@@ -4,14 +4,15 @@ numbers that have nothing to do with each other (GRAPHATTN_PAIRS=10000 for the f
 import math
 import os
 import random
+import sys
 
 import pytest
 import recorded
 
-from graphattn.insight.constants import Dimensions, meanings
-from graphattn.insight.recording import Recorded, folded, of_dict
-from graphattn.insight.relations import Context, relations
-from graphattn.rounded import FORMATS
+from graphattn.core.rounded import FORMATS
+from graphattn.insight.compare.constants import Dimensions, meanings
+from graphattn.insight.compare.recording import Recorded, folded, of_dict
+from graphattn.insight.compare.relations import Context, relations
 
 PAIRS = int(os.environ.get("GRAPHATTN_PAIRS", "600"))
 RNG = random.Random(0)
@@ -168,7 +169,9 @@ def test_nothing_is_claimed_of_unrelated_numbers(tau):
 
 
 def test_a_claim_too_easily_made_would_be_seen(monkeypatch):
-    monkeypatch.setattr("graphattn.insight.relations._near", lambda pairs, tau: (True, 100))
+    monkeypatch.setattr(
+        sys.modules["graphattn.insight.compare.relations"], "_near", lambda pairs, tau: (True, 100)
+    )
     rng = random.Random(1)
     mine, theirs, others, sizes = unrelated(rng)
     assert relations(mine, theirs, Context(sizes, 6e-2, others, others))

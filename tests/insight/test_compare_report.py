@@ -8,9 +8,9 @@ import recorded
 
 from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
-from graphattn.insight.cell_classes import is_masked
+from graphattn.core.rounded import BFLOAT16, FLOAT16, FLOAT32
 from graphattn.insight.compare import compare
-from graphattn.rounded import BFLOAT16, FLOAT16, FLOAT32
+from graphattn.insight.compare.cell_classes import is_masked
 
 
 def small(**options):

@@ -10,9 +10,10 @@ from op_laws import calls
 from why_laws import cells
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn import Graph, GraphError, nested, run
+from graphattn import Graph, GraphError, run
+from graphattn.core import nested
+from graphattn.core.op import OPS
 from graphattn.dumps.table import width
-from graphattn.op import OPS
 from graphattn.weights.toy_induction import toy_induction
 
 

@@ -10,7 +10,7 @@ import pytest
 from graphattn.builtin import specimen
 from graphattn.cli import main
 from graphattn.dumps.trace_text import trace_text
-from graphattn.insight.why_json import recompute
+from graphattn.insight.why.why_json import recompute
 
 BLOCK = ("block", "--n", "3", "--d", "4", "--causal", "--labels", "the,cat,sat")
 

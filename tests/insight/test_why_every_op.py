@@ -10,7 +10,7 @@ from why_laws import cells, problems
 
 import graphattn.ops  # noqa: F401  (fills the registry)
 from graphattn import run
-from graphattn.op import OPS
+from graphattn.core.op import OPS
 
 SAMPLED = sorted(name for name, op in OPS.items() if op.samples)
 

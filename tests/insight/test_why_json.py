@@ -16,7 +16,7 @@ from why_laws import cells, problems
 from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.dumps.trace_text import read_trace, trace_text
-from graphattn.insight.why_json import recompute
+from graphattn.insight.why.why_json import recompute
 from graphattn.passes.gradient import differentiate
 from graphattn.weights.toy_induction import toy_induction
 

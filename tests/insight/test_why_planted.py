@@ -8,8 +8,8 @@ import pytest
 from why_laws import problems
 
 from graphattn import Graph, run
-from graphattn.cells import Cell, Literal, add
-from graphattn.op import find
+from graphattn.core.cells import Cell, Literal, add
+from graphattn.core.op import find
 
 WRONG = {
     "forgets the divisor": lambda index, x, **_: Cell(0, index),

@@ -9,7 +9,7 @@ from why_laws import problems
 
 from graphattn import Graph, run
 from graphattn.dumps.table import width
-from graphattn.insight.formula import joined
+from graphattn.insight.why.formula import joined
 from graphattn.weights.toy_induction import toy_induction
 
 

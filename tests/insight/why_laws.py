@@ -8,9 +8,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from graphattn import nested
+from graphattn.core import nested
 from graphattn.dumps.table import width
-from graphattn.insight.why_json import recompute
+from graphattn.insight.why.why_json import recompute
 
 
 def cells(trace: Any, name: str, count: int, seed: str) -> list[tuple[int, ...]]:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from op_laws import LAWS
 
-import graphattn.op
+import graphattn.core.op
 import graphattn.ops
-from graphattn import nested
-from graphattn.op import OPS
+from graphattn.core import nested
+from graphattn.core.op import OPS
 
 FILES = sorted(p.stem for p in Path(graphattn.ops.__file__).parent.glob("*.py") if p.stem != "__init__")
 
@@ -27,7 +27,7 @@ def test_every_file_is_an_op_and_every_op_a_file():
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_registers_its_op_and_no_other(name, monkeypatch):
     registered = {}
-    monkeypatch.setattr(graphattn.op, "OPS", registered)
+    monkeypatch.setattr(graphattn.core.op, "OPS", registered)
     file = Path(graphattn.ops.__file__).with_name(f"{name}.py")
     code = compile(file.read_text(encoding="utf-8"), str(file), "exec")
     exec(code, {"__name__": f"graphattn.ops.{name}", "__package__": "graphattn.ops", "__file__": str(file)})

@@ -12,11 +12,11 @@ import op_laws
 import pytest
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn import nested
-from graphattn.axes import Spec
-from graphattn.cells import Cell, Literal, add, multiply
-from graphattn.numbers import FLOAT
-from graphattn.op import OPS, Kernel, Reject, Sample
+from graphattn.core import nested
+from graphattn.core.axes import Spec
+from graphattn.core.cells import Cell, Literal, add, multiply
+from graphattn.core.numbers import FLOAT
+from graphattn.core.op import OPS, Kernel, Reject, Sample
 
 sound = SimpleNamespace(**OPS)
 FAULTS = []

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphattn import Graph, GraphError, nested, run
+from graphattn import Graph, GraphError, run
+from graphattn.core import nested
 
 INF = math.inf
 

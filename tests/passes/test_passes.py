@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from graphattn import Graph, GraphError, run
-from graphattn.graph import Ref, Scope
-from graphattn.op import OPS, find
+from graphattn.core.graph import Ref, Scope
+from graphattn.core.op import OPS, find
 from graphattn.passes.bind import bind
 from graphattn.passes.common_subexpressions import common_subexpressions
 from graphattn.passes.constant_folding import constant_folding

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from graphattn import Graph, GraphError, run
-from graphattn.graph import Ref
-from graphattn.op import LEVELS, OPS
+from graphattn.core.graph import Ref
+from graphattn.core.op import LEVELS, OPS
 from graphattn.passes.rebuild import Rebuild
 from graphattn.passes.verify import verify
 from graphattn.passes.zoom import fuse, zoom

@@ -14,11 +14,12 @@ import op_laws
 import pytest
 
 import graphattn.ops  # noqa: F401  (fills the registry)
-from graphattn import Graph, nested, run
-from graphattn.op import OPS
+from graphattn import Graph, run
+from graphattn.core import nested
+from graphattn.core.op import OPS
+from graphattn.core.trace import Trace
 from graphattn.scalar import SelfAttention, Value
 from graphattn.scalar.value import dot, total
-from graphattn.trace import Trace
 
 HERE = Path(__file__).parent.parent / "data" / "corpora" / "torch"
 ROOT = Path(os.environ["GRAPHATTN_CORPORA"]) / "torch" if "GRAPHATTN_CORPORA" in os.environ else HERE

@@ -15,7 +15,7 @@ import pytest
 
 from graphattn import GraphError, model
 from graphattn.experiments import growth_measured, order_measured, scale_measured, write_experiments
-from graphattn.model_file import model_source
+from graphattn.experiments.model_file import model_source
 
 SEVEN = ["softmax", "attention", "causal_mask", "multi_head", "pos_encoding", "layer_norm", "block"]
 

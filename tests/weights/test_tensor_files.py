@@ -10,9 +10,9 @@ import zipfile
 
 import pytest
 
-from graphattn import tensor_file
-from graphattn.errors import GraphError
-from graphattn.tensor_file import BYTE_LIMIT, CELL_LIMIT, read_tensors
+from graphattn.core import tensor_file
+from graphattn.core.errors import GraphError
+from graphattn.core.tensor_file import BYTE_LIMIT, CELL_LIMIT, read_tensors
 
 
 def written(folder, name: str, data: bytes | str):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from graphattn import nested
-from graphattn.errors import GraphError
+from graphattn.core import nested
+from graphattn.core.errors import GraphError
+from graphattn.core.tensor_file import TensorFile, read_tensors
 from graphattn.passes.zoom import fuse, zoom
-from graphattn.tensor_file import TensorFile, read_tensors
 from graphattn.weights.extract import extract
 from graphattn.weights.toy_induction import FILE, VOCABULARY, encode, toy_induction
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import GraphError
-from ...graph import Graph, Tensor
-from ...nested import shown
+from ...core.errors import GraphError
+from ...core.graph import Graph, Tensor
+from ...core.nested import shown
 from ..call import both_masks, rank
 from .operator import Inner, Mask, Outputs, Static, operator, switch, whole
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import GraphError, suggest
-from ...graph import Graph, Tensor
-from ...nested import shown
-from ...specimen import Specimen
+from ...core.errors import GraphError, suggest
+from ...core.graph import Graph, Tensor
+from ...core.nested import shown
+from ...core.specimen import Specimen
 from ..call import Call, read
 from .operator import OPERATORS, Inner, whole
 

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ... import nested
-from ...errors import GraphError, suggest
-from ...graph import Tensor
-from ...specimen import Specimen
+from ...core import nested
+from ...core.errors import GraphError, suggest
+from ...core.graph import Tensor
+from ...core.specimen import Specimen
 from ..call import MASK, Call, read
 
 Mask = Tensor

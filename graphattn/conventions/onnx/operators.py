@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ...axes import Spec, broadcast, position
-from ...errors import GraphError
-from ...graph import Graph, Tensor
+from ...core.axes import Spec, broadcast, position
+from ...core.errors import GraphError
+from ...core.graph import Graph, Tensor
 from ..call import rank
 from .operator import Bools, Cells, Indices, Numbers, Outputs, Static, integers, operator, switch, whole
 

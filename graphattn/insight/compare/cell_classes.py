@@ -18,8 +18,8 @@ from itertools import compress
 from operator import sub
 from typing import Any
 
-from ..numbers import dot
-from ..rounded import FLOAT16, Format
+from ...core.numbers import dot
+from ...core.rounded import FLOAT16, Format
 from .recording import Recorded
 
 FLOOR = -65504.0

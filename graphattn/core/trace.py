@@ -1,6 +1,6 @@
 """What a run recorded: every step in order, every tensor by name.
 
->>> from graphattn.graph import Graph
+>>> from graphattn.core.graph import Graph
 >>> g = Graph("example")
 >>> x = g.input("x", shape=(1, 2))
 >>> y = g.softmax(x, name="weights")
@@ -32,8 +32,8 @@ from .numbers import FLOAT, Numbers, of
 from .op import Op
 
 if TYPE_CHECKING:
-    from .insight.reach import Reach
-    from .insight.why import Why
+    from ..insight.why import Why
+    from ..insight.why.reach import Reach
 
 Listener = Callable[["Step"], Any]
 
@@ -346,18 +346,18 @@ class Trace:
 
     def why(self, tensor: str, *index: Any, depth: int | str = 1) -> Why:
         """How one cell came about: `print(trace.why("weights", 2, 1))`; see `graphattn.insight.why`."""
-        from .insight.why import why
+        from ..insight.why import why
 
         return why(self, tensor, *index, depth=depth)
 
     def reach(self, tensor: str, *index: Any) -> Reach:
-        """Which later cells one cell touches, and how much; see `graphattn.insight.reach`."""
-        from .insight.reach import reach
+        """Which later cells one cell touches, and how much; see `graphattn.insight.why.reach`."""
+        from ..insight.why.reach import reach
 
         return reach(self, tensor, *index)
 
     def __str__(self) -> str:
-        from .dumps.trace_text import trace_text
+        from ..dumps.trace_text import trace_text
 
         return trace_text(self)
 

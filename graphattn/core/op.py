@@ -173,7 +173,7 @@ class Op:
     def doc(self) -> str:
         """The docstring of its file; of its shape rule, for an op that is registered elsewhere, or else of
         the file that this is in."""
-        file = sys.modules.get(f"{__package__}.ops.{self.name}")
+        file = sys.modules.get(f"graphattn.ops.{self.name}")
         where = (file,) if file else (self.shape, inspect.getmodule(self.shape))
         return next(filter(None, map(inspect.getdoc, where)), "")
 
@@ -209,7 +209,7 @@ OPS: dict[str, Op] = {}
 
 def register(op: Op) -> Op:
     """Enter an op; a name that is taken is an error, and so is one that a graph's text cannot carry."""
-    from . import ops  # noqa: F401  (those that come with graphattn come first)
+    from .. import ops  # noqa: F401  (those that come with graphattn come first)
 
     if not isinstance(op, Op):
         raise GraphError(f"what is registered is a {type(op).__name__}; expected an Op")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .insight.compare import Comparison, compare
+from ..insight.compare import Comparison, compare
 
 
 def assert_close(trace_or_graph: Any, observed: Any, **options: Any) -> Comparison:

@@ -1,4 +1,4 @@
-# Written by graphattn.builders.stub() from the registry; do not edit.
+# Written by graphattn.core.builders.stub() from the registry; do not edit.
 from collections.abc import Sequence
 from typing import Any
 

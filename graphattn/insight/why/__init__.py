@@ -14,13 +14,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphattn.errors import GraphError
-from graphattn.insight.derivation import Derivation, Key
-from graphattn.insight.index import read_index, show_index
+from graphattn.core.errors import GraphError
+from graphattn.insight.why.derivation import Derivation, Key
+from graphattn.insight.why.index import read_index, show_index
 
 if TYPE_CHECKING:
-    from graphattn.insight.tree import Line
-    from graphattn.trace import Trace
+    from graphattn.core.trace import Trace
+    from graphattn.insight.why.tree import Line
 
 WIDTH = 80
 DIGITS = 6
@@ -51,14 +51,14 @@ class Why:
 
     def lines(self, digits: int = DIGITS, parts: bool = True) -> list[Line]:
         """What there is to say, before it is laid out."""
-        from graphattn.insight.tree import lines
+        from graphattn.insight.why.tree import lines
 
         return list(lines(self.derivation, self.key, self.depth, _digits(digits), parts, self.tensor))
 
     def text(self, width: int = WIDTH, digits: int = DIGITS, parts: bool = True) -> str:
         """Lines of text of at most `width` places, numbers rounded to so many decimals. Without
         `parts`, the formulas of named parts (max, mean, Σ exp) are left out."""
-        from graphattn.insight.layout import laid_out
+        from graphattn.insight.why.layout import laid_out
 
         if isinstance(width, bool) or not isinstance(width, int) or width < 40:
             raise GraphError(f"width is {width!r}; expected a whole number of 40 or more")
@@ -66,19 +66,19 @@ class Why:
 
     def markdown(self, digits: int = DIGITS, parts: bool = True) -> str:
         """The same as a nested list."""
-        from graphattn.insight.layout import markdown
+        from graphattn.insight.why.layout import markdown
 
         return markdown(self.lines(digits, parts))
 
     def data(self, limit: int | None = None) -> dict[str, Any]:
         """All cells that it goes back to with exact numbers, as JSON holds them; see `why_json`."""
-        from graphattn.insight.why_json import LIMIT, data
+        from graphattn.insight.why.why_json import LIMIT, data
 
         return data(self.derivation, self.key, self.tensor, self.depth, LIMIT if limit is None else limit)
 
     def json(self, limit: int | None = None) -> str:
         """`data` as JSON text."""
-        from graphattn.insight.why_json import written
+        from graphattn.insight.why.why_json import written
 
         return written(self.data(limit))
 

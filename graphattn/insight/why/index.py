@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphattn.axes import Spec, describe
+from graphattn.core.axes import Spec, describe
+from graphattn.core.errors import GraphError, suggest
+from graphattn.core.graph import SUBSCRIPTS
 from graphattn.dumps.literals import quote, shortened, unquote
 from graphattn.dumps.table import Pretty
-from graphattn.errors import GraphError, suggest
-from graphattn.graph import SUBSCRIPTS
 
 Labels = Sequence[Sequence[str] | None]
 

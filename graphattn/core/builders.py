@@ -66,7 +66,7 @@ def _signature(op: Op) -> Signature:
 def stub() -> str:
     """The text of `builders.pyi`."""
     lines = [
-        "# Written by graphattn.builders.stub() from the registry; do not edit.",
+        "# Written by graphattn.core.builders.stub() from the registry; do not edit.",
         "from collections.abc import Sequence",
         "from typing import Any",
         "",

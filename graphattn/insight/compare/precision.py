@@ -19,10 +19,10 @@ from array import array
 from collections.abc import Iterable
 from sys import byteorder
 
-from ..errors import GraphError, suggest
-from ..graph import Graph, Node, Ref
-from ..interpreter import padded
-from ..rounded import FORMATS, Format
+from ...core.errors import GraphError, suggest
+from ...core.graph import Graph, Node, Ref
+from ...core.interpreter import padded
+from ...core.rounded import FORMATS, Format
 from .recording import Recorded, Recording
 
 FLOAT64 = Format("float64", 53, -1022, 1023)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .recording import listed
 
 if TYPE_CHECKING:
-    from .compare import Comparison, Divergence, TensorComparison
+    from . import Comparison, Divergence, TensorComparison
 
 WIDTH = 100
 ROWS = 40

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from graphattn.dumps.table import left, width
-from graphattn.insight.formula import BREAK, INNER, joined
-from graphattn.insight.tree import Line
+from graphattn.insight.why.formula import BREAK, INNER, joined
+from graphattn.insight.why.tree import Line
 
 HEAD_LIMIT = 32
 NOTE_GAP = 8

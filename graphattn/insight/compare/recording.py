@@ -23,11 +23,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from .. import nested
-from ..errors import GraphError, suggest
-from ..numbers import FLOAT, dot
-from ..tensor_file import READERS, TensorFile, read_tensors
-from ..trace import Trace
+from ...core import nested
+from ...core.errors import GraphError, suggest
+from ...core.numbers import FLOAT, dot
+from ...core.tensor_file import READERS, TensorFile, read_tensors
+from ...core.trace import Trace
 from .plain_text import read_plain_text
 
 Rows = list[list[Any]]

@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from graphattn.cells import Apply, Cell, Expression, Literal
-from graphattn.insight.derivation import Branch, Derivation, Entry, Key, applies
-from graphattn.insight.formula import Formula, Names, joined
-from graphattn.numbers import Numbers
+from graphattn.core.cells import Apply, Cell, Expression, Literal
+from graphattn.core.numbers import Numbers
+from graphattn.insight.why.derivation import Branch, Derivation, Entry, Key, applies
+from graphattn.insight.why.formula import Formula, Names, joined
 
 HOPS = 10_000
 """How far the origin of a hidden or non-finite cell is looked for."""

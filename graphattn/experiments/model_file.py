@@ -14,11 +14,11 @@ from typing import Any
 from graphattn.dumps.expansion_source import Signature, define_expansion
 from graphattn.dumps.function_source import Definitions, Expression
 
-from . import ops  # noqa: F401  (fills the registry)
-from .axes import Spec
-from .interpreter import padded
-from .numbers import FLOAT
-from .op import find
+from .. import ops  # noqa: F401  (fills the registry)
+from ..core.axes import Spec
+from ..core.interpreter import padded
+from ..core.numbers import FLOAT
+from ..core.op import find
 
 HEAD = '''"""Attention without a library: seven functions on lists of lists, standard library only.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..graph import Graph, Ref
+from ...core.graph import Graph, Ref
 
 
 class Flow:

@@ -21,12 +21,12 @@ from statistics import fmean, pstdev
 from graphattn.dumps.write import write_text
 from graphattn.passes.cost import cost
 
-from . import model
-from .errors import GraphError
-from .graph import Graph
+from .. import model
+from ..core.errors import GraphError
+from ..core.graph import Graph
+from ..core.nested import flat
+from ..core.trace import run
 from .model_file import model_source
-from .nested import flat
-from .trace import run
 
 Matrix = list[list[float]]
 

@@ -231,7 +231,7 @@ def _short(name: str, accumulate: str = "float32") -> Numbers:
 
 
 def _value() -> Numbers:
-    from .scalar.record import VALUE
+    from ..scalar.record import VALUE
 
     return VALUE
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .. import nested
-from ..errors import GraphError
+from ...core import nested
+from ...core.errors import GraphError
 
 START = re.compile(
     r"^[ \t]*(?:\w+:[ \t]+)?(?P<name>[A-Za-z_][^\s=]*(?:[ ]\([^=()\n]*\))?)[ \t]*="

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..rounded import Format
+from ...core.rounded import Format
 from .cell_classes import is_masked
 from .constants import Dimensions, meanings
 from .precision import FLOAT64, ORDER, PRECISIONS, decimals, holds

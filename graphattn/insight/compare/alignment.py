@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..errors import GraphError
-from ..trace import run
+from ...core.errors import GraphError
+from ...core.trace import run
 from .cell_classes import is_masked
 from .precision import recorded_precision
 from .recording import Recorded, Recording, folded, of_trace

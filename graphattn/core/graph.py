@@ -209,7 +209,7 @@ class Graph(Builders):
     """
 
     def __init__(self, name: str = "graph", title: str = "") -> None:
-        from . import ops  # noqa: F401  (fills the registry)
+        from .. import ops  # noqa: F401  (fills the registry)
 
         check_name(name)
         self.name = name
@@ -707,7 +707,7 @@ class Graph(Builders):
         grows). Levels: block, head, op, primitive."""
         check_level(level)
         if level not in self._cache:
-            from .passes.zoom import zoom
+            from ..passes.zoom import zoom
 
             self._cache[level] = zoom(self, level)
         return self._cache[level]
@@ -720,17 +720,17 @@ class Graph(Builders):
 
     def render(self, path: Any, **options: Any) -> Any:
         """Draw the graph into an .svg, .png or .dot file; see `graphattn.dumps.picture.render`."""
-        from .dumps.picture import render
+        from ..dumps.picture import render
 
         return render(self, path, **options)
 
     def __str__(self) -> str:
-        from .dumps.graph_text import graph_text
+        from ..dumps.graph_text import graph_text
 
         return graph_text(self)
 
     def _repr_svg_(self) -> str:
-        from .dumps.picture import svg
+        from ..dumps.picture import svg
 
         return svg(self)
 

@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphattn.cells import Cell, Expression, Literal
-from graphattn.insight.derivation import Derivation, Entry, Key, applies, cells_of
-from graphattn.insight.formula import BREAK, Formula, Names
-from graphattn.insight.index import show_index, show_place
-from graphattn.insight.remarks import as_usual, remarks
+from graphattn.core.cells import Cell, Expression, Literal
+from graphattn.insight.why.derivation import Derivation, Entry, Key, applies, cells_of
+from graphattn.insight.why.formula import BREAK, Formula, Names
+from graphattn.insight.why.index import show_index, show_place
+from graphattn.insight.why.remarks import as_usual, remarks
 
 FOLLOWED = 8
 """Of how many source cells of one cell the explanation goes on."""

@@ -10,7 +10,7 @@ Values are the exact doubles of the run; infinities and NaN are the texts "inf",
 numbers of other types are texts. Every cell stands once, after those that it was computed from. An
 expression is a number of the op's own {"literal": 2, "text": "…"}, a cell {"cell": id} (with the
 cells that chose it: "chosen_by"), a named part {"part": "max"} of the list "parts", or a function
-(see `graphattn.cells`) of expressions. A cell without an expression is where it begins: "fed",
+(see `graphattn.core.cells`) of expressions. A cell without an expression is where it begins: "fed",
 "patched", "unknown", or not followed since `depth` or the limit was reached.
 
 >>> from graphattn import Graph, run
@@ -28,11 +28,11 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from graphattn.cells import FUNCTIONS, Apply, Cell, Expression, Literal
-from graphattn.errors import GraphError
-from graphattn.insight.derivation import Derivation, Entry, Key
-from graphattn.insight.formula import Formula, Names
-from graphattn.numbers import FLOAT, Numbers, of
+from graphattn.core.cells import FUNCTIONS, Apply, Cell, Expression, Literal
+from graphattn.core.errors import GraphError
+from graphattn.core.numbers import FLOAT, Numbers, of
+from graphattn.insight.why.derivation import Derivation, Entry, Key
+from graphattn.insight.why.formula import Formula, Names
 
 FORMAT = "graphattn why 1"
 LIMIT = 100_000

@@ -18,6 +18,6 @@ import pytest
 @pytest.fixture
 def graphattn_assert_close() -> Callable[..., Any]:
     """assert_close(trace_or_graph, observed, **options): see graphattn.testing."""
-    from .testing import assert_close
+    from . import assert_close
 
     return assert_close

@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..errors import GraphError
-from ..graph import Graph, Ref
-from ..rounded import FLOAT32, Format
-from ..trace import Trace, run
+from ...core.errors import GraphError
+from ...core.graph import Graph, Ref
+from ...core.rounded import FLOAT32, Format
+from ...core.trace import Trace, run
 from .alignment import Alignment, Pair, align, families, words
 from .cell_classes import Difference, Rules, Skip, Tolerance, is_masked, measure
 from .constants import Dimensions
@@ -394,7 +394,7 @@ class _Comparing:
                 blind: set[int] = set()
                 mask = trace.masked(node.tensor_name(port)) if ref in trace._plan.places else None
                 if mask is not None and rows:
-                    from .. import nested
+                    from ...core import nested
 
                     blind = {i for i, (_, row) in enumerate(nested.rows(mask, spec.rank)) if all(row)}
                 for source in node.operands:
@@ -439,7 +439,7 @@ class _Comparing:
     def _mask_rows(self, key: str) -> set[int]:
         if self.mine.trace is None or self.key_is_theirs:
             return set()
-        from .. import nested
+        from ...core import nested
 
         mask = self.mine.trace.masked(key)
         rank = self.mine.trace.spec(key).rank
@@ -590,7 +590,7 @@ class _Comparing:
 
 
 def _rows(value: Any, like: Recorded) -> list[list[Any]]:
-    from .. import nested
+    from ...core import nested
 
     return [row for _, row in nested.rows(value, len(like.shape))]
 

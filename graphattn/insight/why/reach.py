@@ -30,21 +30,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphattn import nested
-from graphattn.axes import Spec
+from graphattn.core import nested
+from graphattn.core.axes import Spec
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Ref
+from graphattn.core.numbers import FLOAT, Numbers
 from graphattn.dumps.rows import is_share
 from graphattn.dumps.table import left, width
-from graphattn.errors import GraphError
-from graphattn.graph import Ref
-from graphattn.insight.derivation import Frame
-from graphattn.insight.formula import number_text
-from graphattn.insight.index import read_index, show_index, show_place
-from graphattn.insight.layout import _words, _wrapped
-from graphattn.insight.remarks import unit
-from graphattn.numbers import FLOAT, Numbers
+from graphattn.insight.why.derivation import Frame
+from graphattn.insight.why.formula import number_text
+from graphattn.insight.why.index import read_index, show_index, show_place
+from graphattn.insight.why.layout import _words, _wrapped
+from graphattn.insight.why.remarks import unit
 
 if TYPE_CHECKING:
-    from graphattn.trace import Trace
+    from graphattn.core.trace import Trace
 
 FORMAT = "graphattn reach 1"
 FEW = 8
@@ -253,7 +253,7 @@ class _Again:
 
     def run(self, number: Any) -> Trace:
         """The run with that number in the cell."""
-        from graphattn.trace import run
+        from graphattn.core.trace import run
 
         changed = _with(self.value, self.cell, number)
         return run(

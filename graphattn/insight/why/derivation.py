@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from graphattn import nested
-from graphattn.axes import Spec
-from graphattn.cells import Apply, Cell, Expression, Literal, evaluate
-from graphattn.errors import GraphError
-from graphattn.graph import Node, Ref
-from graphattn.interpreter import FAILURES, Composite, PlanStep
-from graphattn.trace import Trace, _inside
+from graphattn.core import nested
+from graphattn.core.axes import Spec
+from graphattn.core.cells import Apply, Cell, Expression, Literal, evaluate
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Node, Ref
+from graphattn.core.interpreter import FAILURES, Composite, PlanStep
+from graphattn.core.trace import Trace, _inside
 
 MANY = 16
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from graphattn.cells import Apply, Cell, Expression, Literal
-from graphattn.insight.derivation import Derivation, Entry, Key, cells_of
-from graphattn.insight.index import show_index
-from graphattn.numbers import Numbers
+from graphattn.core.cells import Apply, Cell, Expression, Literal
+from graphattn.core.numbers import Numbers
+from graphattn.insight.why.derivation import Derivation, Entry, Key, cells_of
+from graphattn.insight.why.index import show_index
 
 BREAK, INNER = "\x00", "\x01"
 """A space where a line is broken first, and one where only if it must."""

@@ -1,0 +1,1 @@
+"""The line that everything stands on, from errors to traces: each module may import only those before it."""
