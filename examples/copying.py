@@ -101,7 +101,7 @@ def training_graph() -> Graph:
     logits = model(graph, graph.input("ids", (BATCH, READ), ("batch", "token"), kind="int"))
     targets = graph.input("targets", logits.shape, logits.axes)
     counted = graph.multiply(targets, graph.log_softmax(logits, name="log_p"), name="counted")
-    total = graph.total(graph.reshape(counted, (math.prod(counted.shape),)), name="log_likelihood")
+    total = graph.reduce_sum(graph.reshape(counted, (math.prod(counted.shape),)), name="log_likelihood")
     graph.output(loss=graph.divide(-total, BATCH * HALF, name="loss"))
     return graph
 

@@ -43,9 +43,9 @@ def layer_norm(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e
     cells = nested.read(call.feeds["input"], x.spec, "input", allow_nonfinite=True)
     powers = [_power(row, eps) for _, row in nested.rows(cells, len(x.shape))]
     scaled = g.multiply(x, _column(g, "scale", x, [2.0**k for k in powers]), name="scaled")
-    deviation = g.subtract(scaled, g.mean(scaled, name="mean"), name="deviation")
-    centered = g.subtract(deviation, g.mean(deviation, name="rounding_of_mean"), name="centered")
-    variance = g.mean(g.multiply(centered, centered, name="squared"), name="variance")
+    deviation = g.subtract(scaled, g.reduce_mean(scaled, name="mean"), name="deviation")
+    centered = g.subtract(deviation, g.reduce_mean(deviation, name="rounding_of_mean"), name="centered")
+    variance = g.reduce_mean(g.multiply(centered, centered, name="squared"), name="variance")
     eps_scaled = _column(g, "eps_scaled", x, [math.ldexp(eps, 2 * k) for k in powers])
     root = g.sqrt(g.add(variance, eps_scaled, name="stabilized"), name="root")
     y = g.divide(centered, root, name="normalized")
@@ -86,7 +86,7 @@ def attention(
     products = g.multiply(
         g.reshape(x_q, (n_q, 1, d), name="q_rows"), g.reshape(x_k, (1, n_k, d), name="k_rows"), name="products"
     )
-    scores = g.reshape(g.total(products, name="sums"), (n_q, n_k), name="scores")
+    scores = g.reshape(g.reduce_sum(products, name="sums"), (n_q, n_k), name="scores")
     scaled = g.scale(scores, sqrt=d if scale is None else None, multiply=scale, name="scaled")
     if attn_mask is not None:
         mask = call.input("attn_mask", attn_mask, kinds=MASK)
@@ -101,7 +101,7 @@ def attention(
         g.reshape(x_v, (1, n_k, d_v), name="v_rows"),
         absorb_zeros=True, name="shares",
     )  # fmt: skip
-    out = g.reshape(g.total(shares, axis=-2, name="totals"), (n_q, d_v), name="out")
+    out = g.reshape(g.reduce_sum(shares, axis=-2, name="totals"), (n_q, d_v), name="out")
     return call.specimen(out=out, weights=weights)
 
 
@@ -117,19 +117,19 @@ def _softmax(g: Graph, x: Tensor, axis: int, empty: str) -> Tensor:
     t is exact (Knuth's TwoSum); it is 0 where s is −∞.
     """
     zero = g.constant(0.0, name="no_rounding")
-    peak = g.maximum(x, axis=axis, name="peak")
-    some = g.visible(peak, name="some_visible")
+    peak = g.reduce_max(x, axis=axis, name="peak")
+    some = g.is_visible(peak, name="some_visible")
     peak = g.where(some, peak, zero, name="safe_peak")
     s = g.subtract(x, peak, name="shifted")
     bound = g.subtract(s, x, name="shifted_less_x")
     of_x = g.subtract(x, g.subtract(s, bound, name="x_again"), name="rounding_of_x")
     of_peak = g.add(peak, bound, name="rounding_of_peak")
     t = g.where(
-        g.visible(s, name="visible_shifted"), g.subtract(of_x, of_peak, name="rounding"), zero, name="rest"
+        g.is_visible(s, name="visible_shifted"), g.subtract(of_x, of_peak, name="rounding"), zero, name="rest"
     )
     raised = g.exp(s, name="raised_rounded")
     raised = g.add(raised, g.multiply(raised, t, name="raised_rest"), name="raised")
-    total = g.total(raised, axis=axis, name="total")
+    total = g.reduce_sum(raised, axis=axis, name="total")
     if empty == "zero":
         total = g.where(some, total, g.constant(1.0, name="one"), name="safe_total")
     return g.divide(raised, total, name="weights")
@@ -137,6 +137,8 @@ def _softmax(g: Graph, x: Tensor, axis: int, empty: str) -> Tensor:
 
 def _without_common(g: Graph, mask: Tensor) -> Tensor:
     """A float mask less the largest that it has in each row, which softmax does not see."""
-    peak = g.maximum(mask, name="mask_peak")
-    common = g.where(g.visible(peak, name="mask_some"), peak, g.constant(0.0, name="zero"), name="mask_common")
+    peak = g.reduce_max(mask, name="mask_peak")
+    common = g.where(
+        g.is_visible(peak, name="mask_some"), peak, g.constant(0.0, name="zero"), name="mask_common"
+    )
     return g.subtract(mask, common, name="mask_shifted")

@@ -464,7 +464,7 @@ def _gathered(g: Graph, heads: Sequence[Tensor], average: bool) -> Tensor:
     weights = g.stack(*heads, axis=-3, axis_name="head", name="weights")
     if not average:
         return weights
-    mean = g.mean(weights, axis=-3, name="weights_mean")
+    mean = g.reduce_mean(weights, axis=-3, name="weights_mean")
     return g.reshape(mean, (*mean.shape[:-3], *mean.shape[-2:]), name="weights_averaged")
 
 

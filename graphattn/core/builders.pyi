@@ -268,16 +268,6 @@ class Builders:
     ) -> Tensor:
         """act(x W_inᵀ + b) W_outᵀ + b"""
 
-    def first_maximum(
-        self,
-        x: Operand,
-        *,
-        axis: int = -1,
-        name: str | None = None,
-        title: str | None = None,
-    ) -> Tensor:
-        """y = (x is the first of the largest), each row"""
-
     def gelu(
         self,
         x: Operand,
@@ -287,6 +277,24 @@ class Builders:
         title: str | None = None,
     ) -> Tensor:
         """y = x · Φ(x)"""
+
+    def is_positive(
+        self,
+        x: Operand,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (x > 0)"""
+
+    def is_visible(
+        self,
+        x: Operand,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (x ≠ −∞)"""
 
     def layernorm(
         self,
@@ -380,26 +388,6 @@ class Builders:
     ) -> Tensor:
         """y[i, j] = Σₖ a[i, k] · b[k, j]"""
 
-    def maximum(
-        self,
-        x: Operand,
-        *,
-        axis: int = -1,
-        name: str | None = None,
-        title: str | None = None,
-    ) -> Tensor:
-        """y = max x"""
-
-    def mean(
-        self,
-        x: Operand,
-        *,
-        axis: int = -1,
-        name: str | None = None,
-        title: str | None = None,
-    ) -> Tensor:
-        """y = Σ x / n"""
-
     def multi_head(
         self,
         q: Operand,
@@ -455,6 +443,16 @@ class Builders:
     ) -> Tensor:
         """y = −x"""
 
+    def one_hot_argmax(
+        self,
+        x: Operand,
+        *,
+        axis: int = -1,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (x is the first of the largest), each row"""
+
     def pad(
         self,
         x: Operand,
@@ -488,14 +486,35 @@ class Builders:
     ) -> Tensor:
         """sin or cos of p / 10000^(2i/d)"""
 
-    def positive(
+    def reduce_max(
         self,
         x: Operand,
         *,
+        axis: int = -1,
         name: str | None = None,
         title: str | None = None,
     ) -> Tensor:
-        """y = (x > 0)"""
+        """y = max x"""
+
+    def reduce_mean(
+        self,
+        x: Operand,
+        *,
+        axis: int = -1,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = Σ x / n"""
+
+    def reduce_sum(
+        self,
+        x: Operand,
+        *,
+        axis: int = -1,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = Σ x"""
 
     def relu(
         self,
@@ -683,16 +702,6 @@ class Builders:
     ) -> Tensor:
         """y = tanh x"""
 
-    def total(
-        self,
-        x: Operand,
-        *,
-        axis: int = -1,
-        name: str | None = None,
-        title: str | None = None,
-    ) -> Tensor:
-        """y = Σ x"""
-
     def transpose(
         self,
         x: Operand,
@@ -713,15 +722,6 @@ class Builders:
         title: str | None = None,
     ) -> Tensor:
         """x on one side of a diagonal, 0 on the other"""
-
-    def visible(
-        self,
-        x: Operand,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-    ) -> Tensor:
-        """y = (x ≠ −∞)"""
 
     def where(
         self,

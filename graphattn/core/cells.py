@@ -76,7 +76,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cos": lambda numbers, a: numbers.cos(a),
     "total": lambda numbers, *args: numbers.total(args),
     "maximum": lambda numbers, *args: numbers.maximum(args),
-    "visible": lambda numbers, a: a != float("-inf"),
+    "is_visible": lambda numbers, a: a != float("-inf"),
     "positive": lambda numbers, a: numbers.less(numbers.lift(0), a) or a != a,
     "where": lambda numbers, condition, a, b: a if condition else b,
     "less": lambda numbers, a, b: numbers.less(a, b),

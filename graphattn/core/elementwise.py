@@ -55,7 +55,7 @@ def unbroadcast(g: Any, dy: Any, operand: Any) -> Any:
         dy, lead = g.reshape(dy, (prod(dy.shape[:lead]), *dy.shape[lead:])), 1
     for place, size in enumerate((1,) * lead + operand.shape):
         if size == 1 != dy.shape[place]:
-            dy = g.total(dy, axis=place)
+            dy = g.reduce_sum(dy, axis=place)
     return dy if dy.shape == operand.shape else g.reshape(dy, operand.shape, axes=operand.axes)
 
 

@@ -51,9 +51,9 @@ def kernel(numbers: Numbers, x: Spec, gamma, beta, *, eps) -> Kernel:
 
 
 def expand(g, x, gamma, beta, *, eps):
-    mean = g.mean(x, name="mean")
+    mean = g.reduce_mean(x, name="mean")
     deviation = g.subtract(x, mean, name="deviation")
-    variance = g.mean(g.multiply(deviation, deviation, name="squared"), name="variance")
+    variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
     root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
     y = g.divide(deviation, root, name="normalized")
     if gamma is not None:
@@ -65,15 +65,17 @@ def expand(g, x, gamma, beta, *, eps):
 
 def gradient(g, dy, y, x, gamma, beta, *, eps):
     """dx = (dn − mean(dn) − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
-    deviation = g.subtract(x, g.mean(x, name="mean"), name="deviation")
-    variance = g.mean(g.multiply(deviation, deviation, name="squared"), name="variance")
+    deviation = g.subtract(x, g.reduce_mean(x, name="mean"), name="deviation")
+    variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
     root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
     plain = gamma is None and beta is None
     n = y if plain else g.divide(deviation, root, name="normalized")
     d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
-    along = times(g, n, g.mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
+    along = times(g, n, g.reduce_mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
     d_x = over(
-        g, g.subtract(g.subtract(d_n, g.mean(d_n, name="level"), name="centred"), along, name="across"), root
+        g,
+        g.subtract(g.subtract(d_n, g.reduce_mean(d_n, name="level"), name="centred"), along, name="across"),
+        root,
     )
     d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
     return d_x, d_gamma, None if beta is None else unbroadcast(g, dy, beta)

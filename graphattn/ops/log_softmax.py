@@ -37,14 +37,14 @@ def kernel(numbers: Numbers, x: Spec, *, axis) -> Kernel:
 
 
 def expand(g, x, *, axis):
-    shifted = g.subtract(x, g.maximum(x, axis=axis, name="peak"), name="shifted")
-    total = g.total(g.exp(shifted, name="raised"), axis=axis, name="total")
+    shifted = g.subtract(x, g.reduce_max(x, axis=axis, name="peak"), name="shifted")
+    total = g.reduce_sum(g.exp(shifted, name="raised"), axis=axis, name="total")
     return g.subtract(shifted, g.log(total, name="log_total"), name="logarithm")
 
 
 def gradient(g, dy, y, x, *, axis):
     """dx = dy − softmax(x) · Σ dy."""
-    return (dy - times(g, g.exp(y, name="softmax"), g.total(dy, axis=axis)),)
+    return (dy - times(g, g.exp(y, name="softmax"), g.reduce_sum(dy, axis=axis)),)
 
 
 def explain(index, x: Spec, *, axis):

@@ -57,12 +57,12 @@ def expand(g, x, mask):
     if mask.kind == "bool":
         return g.where(mask, x, hidden, name="chosen")
     biased = g.add(x, mask, name="biased")
-    return g.where(g.visible(mask, name="visible"), biased, hidden, name="chosen")
+    return g.where(g.is_visible(mask, name="visible"), biased, hidden, name="chosen")
 
 
 def gradient(g, dy, y, x, mask):
     """What is hidden depends on nothing."""
-    see = mask if mask.kind == "bool" else g.visible(mask)
+    see = mask if mask.kind == "bool" else g.is_visible(mask)
     seen = g.where(see, dy, g.constant(0))
     return unbroadcast(g, seen, x), None if mask.kind == "bool" else unbroadcast(g, seen, mask)
 
@@ -71,7 +71,7 @@ def explain(index, x: Spec, mask: Spec):
     see, value = cell_of(1, mask, index), cell_of(0, x, index)
     if mask.kind == "bool":
         return where(see, value, Literal(HIDDEN, "−∞"))
-    return where(Apply("visible", (see,)), add(value, see), Literal(HIDDEN, "−∞"))
+    return where(Apply("is_visible", (see,)), add(value, see), Literal(HIDDEN, "−∞"))
 
 
 def masked(run, masks, values, x: Spec, mask: Spec):

@@ -32,7 +32,7 @@ def kernel(numbers: Numbers, x: Spec, *, times, axis) -> Kernel:
 def gradient(g, dy, y, x, *, times, axis):
     place = position(axis, len(x.shape))
     apart = g.reshape(dy, (*x.shape[: place + 1], times, *x.shape[place + 1 :]))
-    return (g.reshape(g.total(apart, axis=place + 1), x.shape, axes=x.axes),)
+    return (g.reshape(g.reduce_sum(apart, axis=place + 1), x.shape, axes=x.axes),)
 
 
 def explain(index, x: Spec, *, times, axis):

@@ -43,7 +43,7 @@ def kernel(numbers: Numbers, x: Spec, gamma, *, eps) -> Kernel:
 
 
 def expand(g, x, gamma, *, eps):
-    mean = g.mean(g.multiply(x, x, name="squared"), name="mean")
+    mean = g.reduce_mean(g.multiply(x, x, name="squared"), name="mean")
     root = g.sqrt(g.add(mean, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
     y = g.divide(x, root, name="normalized")
     return y if gamma is None else g.multiply(y, gamma, name="scaled")
@@ -51,11 +51,11 @@ def expand(g, x, gamma, *, eps):
 
 def gradient(g, dy, y, x, gamma, *, eps):
     """dx = (dn − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
-    mean = g.mean(g.multiply(x, x, name="squared"), name="mean")
+    mean = g.reduce_mean(g.multiply(x, x, name="squared"), name="mean")
     root = g.sqrt(g.add(mean, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
     n = y if gamma is None else g.divide(x, root, name="normalized")
     d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
-    along = times(g, n, g.mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
+    along = times(g, n, g.reduce_mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
     d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
     return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
 

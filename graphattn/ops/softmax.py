@@ -45,12 +45,12 @@ def kernel(numbers: Numbers, x: Spec, *, axis, empty) -> Kernel:
 
 
 def expand(g, x, *, axis, empty):
-    peak = g.maximum(x, axis=axis, name="peak")
-    some = g.visible(peak, name="some_visible") if empty == "zero" else None
+    peak = g.reduce_max(x, axis=axis, name="peak")
+    some = g.is_visible(peak, name="some_visible") if empty == "zero" else None
     if some is not None:
         peak = g.where(some, peak, g.constant(0, name="zero"), name="safe_peak")
     raised = g.exp(g.subtract(x, peak, name="shifted"), name="raised")
-    total = g.total(raised, axis=axis, name="total")
+    total = g.reduce_sum(raised, axis=axis, name="total")
     if some is not None:
         total = g.where(some, total, g.constant(1, name="one"), name="safe_total")
     return g.divide(raised, total, name="quotient")
@@ -58,7 +58,7 @@ def expand(g, x, *, axis, empty):
 
 def gradient(g, dy, y, x, *, axis, empty):
     """dx = y · (dy − Σ dy · y); behind a weight of 0, dy may be anything."""
-    inner = g.total(times(g, dy, y, name="weighted"), axis=axis, name="inner")
+    inner = g.reduce_sum(times(g, dy, y, name="weighted"), axis=axis, name="inner")
     return (times(g, y, g.subtract(dy, inner, name="centred")),)
 
 
@@ -69,7 +69,7 @@ def explain(index, x: Spec, *, axis, empty):
     weight = divide(exp(subtract(Cell(0, index), peak)), all_raised)
     if empty == "nan":
         return weight
-    return where(Apply("visible", (peak,)), weight, Literal(0))
+    return where(Apply("is_visible", (peak,)), weight, Literal(0))
 
 
 def warn(values, y, x: Spec, *, axis, empty) -> list[str]:

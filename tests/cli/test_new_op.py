@@ -239,7 +239,7 @@ def test_zoom_fuse_verify_and_other_numbers(graph):
 
 def test_gradient_and_why(graph, trace):
     g = Graph("g")
-    g.output(loss=g.total(g.cube(g.input("x", (2,)), name="y"), name="sum"))
+    g.output(loss=g.reduce_sum(g.cube(g.input("x", (2,)), name="y"), name="sum"))
     _, slopes = value_and_grad(g, {"x": [3.0, -0.5]}, "loss", ["x"])
     assert slopes["x"] == [54.0, 1.5]
     assert "-2" in str(trace.why("y", 1, 1)) and "-4" in str(trace.why("y", 1, 1))

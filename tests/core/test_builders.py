@@ -169,8 +169,8 @@ def elsewhere(g, x):
 @pytest.mark.parametrize(
     "expand, words",
     [
-        (lambda g, x: g.total(x), "small 'y' expands to 2 × 1; expected 2 × 2, as its shape rule says"),
-        (lambda g, x: g.visible(x),
+        (lambda g, x: g.reduce_sum(x), "small 'y' expands to 2 × 1; expected 2 × 2, as its shape rule says"),
+        (lambda g, x: g.is_visible(x),
          "small 'y' expands to 2 × 2 of bool; expected 2 × 2, as its shape rule says"),
         (lambda g, x: g.split(x, 2), "small 'y' expands to 2 tensors; expected 1"),
         (lambda g, x: [g.exp(x)], "small 'y' expands to a list; expected a tensor of the graph it is given"),

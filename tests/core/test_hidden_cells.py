@@ -79,11 +79,11 @@ def test_hidden_cells_travel(route, level):
     "build",
     [
         lambda g, y: g.softmax(y) @ g.input("v", (3, 1)),
-        lambda g, y: g.total(g.softmax(y)),
-        lambda g, y: g.mean(g.softmax(y)),
-        lambda g, y: g.maximum(y),
+        lambda g, y: g.reduce_sum(g.softmax(y)),
+        lambda g, y: g.reduce_mean(g.softmax(y)),
+        lambda g, y: g.reduce_max(y),
     ],
-    ids=["matmul", "total", "mean", "maximum"],
+    ids=["matmul", "reduce_sum", "reduce_mean", "reduce_max"],
 )
 def test_a_sum_over_hidden_cells_is_not_hidden(build):
     g = Graph()

@@ -210,7 +210,7 @@ def test_every_function_of_an_expression_works_in_every_type():
         numbers = of(kind)
         half, two = numbers.lift(0.5), numbers.lift(2)
         for name, function in FUNCTIONS.items():
-            arguments = {"where": (True, half, two), "visible": (half,), "positive": (half,)}.get(name)
+            arguments = {"where": (True, half, two), "is_visible": (half,), "positive": (half,)}.get(name)
             if arguments is None:
                 arguments = (half, two)[: function.__code__.co_argcount - 1] or (half, two)
             result = function(numbers, *arguments)

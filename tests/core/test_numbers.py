@@ -125,7 +125,7 @@ def matmul_graph():
     a, b = g.input("a", (2, 2)), g.input("b", (2, 2))
     y = g.linear(a, b, g.constant(("0.1", 2)))
     y = g.where(g.constant(((True, False), (True, True))), y / 3, -y)
-    g.output(y=g.relu(y), mean=g.mean(y), top=g.maximum(y), scaled=g.scale(y, sqrt=4))
+    g.output(y=g.relu(y), mean=g.reduce_mean(y), top=g.reduce_max(y), scaled=g.scale(y, sqrt=4))
     return g
 
 

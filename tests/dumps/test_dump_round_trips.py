@@ -229,7 +229,7 @@ def test_words_of_the_format_are_names_too():
 def test_other_number_types(numbers):
     g = Graph("numbers")
     x = g.input("x", (2, 2))
-    y = g.mean(x, name="mean")
+    y = g.reduce_mean(x, name="mean")
     g.divide(x, y, name="y")
     trace = run(g, {"x": [[1, 2], [0.5, 7]]}, numbers=numbers)
     same_trace(trace)

@@ -36,8 +36,8 @@ def loss():
     graph = Graph("loss")
     x, w = graph.input("x", (2, 3)), graph.parameter("w", (3, 2))
     product = graph.matmul(x, w, name="product")
-    row = graph.total(graph.multiply(product, product, name="squared"), name="row")
-    graph.output(loss=graph.total(row, axis=0, name="loss"))
+    row = graph.reduce_sum(graph.multiply(product, product, name="squared"), name="row")
+    graph.output(loss=graph.reduce_sum(row, axis=0, name="loss"))
     return graph
 
 
@@ -127,7 +127,7 @@ def test_what_nothing_depends_on_has_zeros():
     graph = Graph("apart")
     x, y = graph.input("x", (2,)), graph.input("y", (2, 0))
     z = graph.input("z", ())
-    graph.output(total=graph.total(x))
+    graph.output(total=graph.reduce_sum(x))
     assert value_and_grad(graph, {"x": [1.0, 2.0], "y": [[], []], "z": 3.0}, "total") == (
         3.0, {"x": [1.0, 1.0], "y": [[], []], "z": 0.0},
     )  # fmt: skip
@@ -137,9 +137,9 @@ def test_what_nothing_depends_on_has_zeros():
 def test_bools_and_integers_carry_nothing():
     graph = Graph("chosen")
     x, ids = graph.input("x", (3, 2)), graph.input("ids", (2,), kind="int")
-    see = graph.positive(x)
+    see = graph.is_positive(x)
     picked = graph.embedding(graph.where(see, x, graph.constant(0)), ids)
-    graph.output(sum=graph.total(graph.total(picked), axis=0))
+    graph.output(sum=graph.reduce_sum(graph.reduce_sum(picked), axis=0))
     found = differentiate(graph, "sum")
     assert list(found.gradients) == ["x"]
     value, gradients = value_and_grad(graph, {"x": [[1.0, -1.0], [2.0, 3.0], [4.0, 5.0]], "ids": [1, 1]}, "sum")
@@ -212,7 +212,7 @@ def test_products_of_other_shapes_are_added_one_by_one():
 )
 def test_bad_names(of, wrt, words):
     graph = loss()
-    graph.positive(graph.tensor("x"), name="see")
+    graph.is_positive(graph.tensor("x"), name="see")
     graph.input("ids", (2,), kind="int")
     with pytest.raises(GraphError) as told:
         gradient(graph, of, wrt)
@@ -232,9 +232,9 @@ def test_an_op_without_a_rule():
     [
         (lambda g, dy, y, x: dy, "gave Tensor for 'y'; expected a tuple of 1 cotangents"),
         (lambda g, dy, y, x: (dy, dy), "gave tuple for 'y'; expected a tuple of 1 cotangents"),
-        (lambda g, dy, y, x: (g.total(dy),), "gave, for x of 'y', 1; expected 2"),
+        (lambda g, dy, y, x: (g.reduce_sum(dy),), "gave, for x of 'y', 1; expected 2"),
         (lambda g, dy, y, x: (3.0,), "gave, for x of 'y', float; expected 2"),
-        (lambda g, dy, y, x: (g.positive(dy),), "gave, for x of 'y', 2 of bool; expected 2"),
+        (lambda g, dy, y, x: (g.is_positive(dy),), "gave, for x of 'y', 2 of bool; expected 2"),
     ],
 )
 def test_a_rule_that_gives_something_else(rule, words):
@@ -269,7 +269,7 @@ def test_a_tensor_with_many_consumers():
     graph = Graph("wide")
     x = graph.input("x", (1,))
     y = graph.concat(*(graph.negate(x) for _ in range(300)), name="all")
-    graph.output(y=graph.total(y))
+    graph.output(y=graph.reduce_sum(y))
     assert value_and_grad(graph, {"x": [1.0]}, "y")[1] == {"x": [-300.0]}
 
 

@@ -112,8 +112,8 @@ class _Layer:
             return g.layernorm(x, gamma, beta, eps="0.001", name="norm")
         if not self.wrong("L3", "L4", "L7"):
             return g.layernorm(x, gamma, beta, eps=EPS, name="norm")
-        deviation = g.subtract(x, g.mean(x))
-        variance = g.mean(deviation * deviation)
+        deviation = g.subtract(x, g.reduce_mean(x))
+        variance = g.reduce_mean(deviation * deviation)
         eps = g.constant(EPS)
         if self.wrong("L3"):
             root = g.sqrt(g.scale(variance, multiply=D / (D - 1)) + eps)
@@ -267,14 +267,14 @@ class _Layer:
         if self.wrong("M1", "M2"):
             see = g.constant([[float(cell) for cell in row] for row in self.visible(i)])
             product = g.multiply(g.softmax(masked), see, name=name if self.wrong("M1") else None)
-            return product if self.wrong("M1") else g.divide(product, g.total(product), name=name)
+            return product if self.wrong("M1") else g.divide(product, g.reduce_sum(product), name=name)
         if self.wrong("S6"):
             return g.scale(g.softmax(masked), sqrt=self.d_k, name=name)
         if self.wrong("X1"):
             return g.softmax(masked, axis=0, name=name)
         if self.wrong("X3"):
             raised = g.exp(masked)
-            return g.divide(raised, g.total(raised), name=name)
+            return g.divide(raised, g.reduce_sum(raised), name=name)
         if self.wrong("X6"):
             return g.softmax(g.scale(masked, multiply=math.log(2)), name=name)
         return g.softmax(masked, empty="nan" if self.wrong("M14") else "zero", name=name)

@@ -130,7 +130,7 @@ def test_bools_and_integers():
 
 def test_fractions_have_no_nan():
     graph = Graph("g")
-    graph.total(graph.input("x", (2, 2)), name="y")
+    graph.reduce_sum(graph.input("x", (2, 2)), name="y")
     found = run(graph, {"x": [[1, 2], [3, 4]]}, numbers="fraction").reach("x", 0, 1)
     assert set(found["y"].cells) == {(0, 0)} and found["y"].cells[0, 0] == 1.0
 

@@ -124,7 +124,7 @@ def test_sums_over_a_piece_of_an_axis_say_which():
     x = graph.input("x", (2, 6))
     first, second = graph.split(x, 2, name="s")
     graph.matmul(second, first.T, name="y")
-    graph.total(graph.reshape(x, (3, 4)), axis=0, name="t")
+    graph.reduce_sum(graph.reshape(x, (3, 4)), axis=0, name="t")
     trace = run(graph, {"x": [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.5] * 6]})
     assert symbols(trace.why("y", 0, 1)) == "Σ(k = 3…5) x[0, k] · x[1, k − 3]"
     assert symbols(trace.why("t", 0, 1)) == "x[0, 1] + x[0, 5] + x[1, 3]"

@@ -175,9 +175,9 @@ def LayerNormalization(
     if outputs == 1:
         return [y]
     kept = _kept(X, axis)
-    mean = g.mean(rows, name="mean")
+    mean = g.reduce_mean(rows, name="mean")
     deviation = g.subtract(rows, mean, name="deviation")
-    variance = g.mean(g.multiply(deviation, deviation, name="squared"), name="variance")
+    variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
     eps = g.constant(epsilon, name="epsilon")
     root = g.sqrt(g.add(variance, eps, name="stabilized"), name="root")
     inverse = g.divide(g.constant(1, name="one"), root, name="inverse")
@@ -275,7 +275,7 @@ def ReduceMean(
     g: Graph, data: Tensor, axes: Static | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
 ) -> Outputs:
     """The mean over these axes, or over all."""
-    return _folded(g, "mean", data, axes, keepdims, noop_with_empty_axes)
+    return _folded(g, "reduce_mean", data, axes, keepdims, noop_with_empty_axes)
 
 
 @operator("reduced")
@@ -283,7 +283,7 @@ def ReduceSum(
     g: Graph, data: Tensor, axes: Static | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
 ) -> Outputs:
     """The sum over these axes, or over all."""
-    return _folded(g, "total", data, axes, keepdims, noop_with_empty_axes)
+    return _folded(g, "reduce_sum", data, axes, keepdims, noop_with_empty_axes)
 
 
 # ---------------------------------------------------------------- matrices

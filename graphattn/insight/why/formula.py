@@ -487,7 +487,7 @@ _BOTH: dict[str, Callable[[Formula, Apply, Write], Piece]] = {
     "maximum": _long_run,
     "log": _call("ln"),
     **{name: _call(name) for name in ("exp", "tanh", "erf", "sin", "cos")},
-    "visible": _against("≠ −∞"),
+    "is_visible": _against("≠ −∞"),
     "positive": _against("≥ 0"),
     "less": _infix("<"),
     "logical_and": _infix("and"),

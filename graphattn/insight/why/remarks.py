@@ -71,7 +71,7 @@ def _hidden(derivation: Derivation, names: Names, entry: Entry, digits: int) -> 
 def _mask_cell(branch: Branch) -> Cell | None:
     """The cell of a mask that a condition looks at: the cell itself, or whether it is −∞."""
     condition = branch.condition
-    if isinstance(condition, Apply) and condition.function == "visible":
+    if isinstance(condition, Apply) and condition.function == "is_visible":
         (condition,) = condition.args
     return condition if isinstance(condition, Cell) and not branch.true else None
 
@@ -99,7 +99,7 @@ def _rule(entry: Entry) -> str:
 def as_usual(branch: Branch) -> bool:
     """Whether a condition only guards against rows in which nothing is visible, and it holds."""
     condition = branch.condition
-    return isinstance(condition, Apply) and condition.function == "visible" and branch.true
+    return isinstance(condition, Apply) and condition.function == "is_visible" and branch.true
 
 
 def _branches(derivation: Derivation, names: Names, entry: Entry, formula: Formula) -> Iterator[str]:

@@ -9,7 +9,7 @@ from ..core.numbers import Numbers
 from ..core.op import Sample, register
 
 
-def visible(x):
+def is_visible(x):
     return x != float("-inf")
 
 
@@ -27,12 +27,12 @@ def function(numbers: Numbers):
         numbers.lift(float("-inf"))
     except ValueError:  # a type without infinity hides nothing
         return always
-    return visible
+    return is_visible
 
 
 register(
     unary(
-        "visible", "?", "y = (x ≠ −∞)", function, family="mask", shape=shape, masked=None,
+        "is_visible", "?", "y = (x ≠ −∞)", function, family="mask", shape=shape, masked=None,
         samples=(Sample(([[0.5, float("-inf")], [float("-inf"), -2.0]],)), Sample(([1.0],))),
     )
 )  # fmt: skip

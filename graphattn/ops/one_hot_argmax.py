@@ -19,7 +19,7 @@ def shape(x: Spec, *, axis: int = -1) -> Spec:
     return x_like(x, "bool")
 
 
-def first_maximum(row, maximum):
+def one_hot_argmax(row, maximum):
     if not row:
         return []
     peak = maximum(row)
@@ -28,7 +28,7 @@ def first_maximum(row, maximum):
 
 
 def kernel(numbers: Numbers, x: Spec, *, axis) -> Kernel:
-    return along_axis(first_maximum, x, axis, zero=numbers.lift(0), maximum=numbers.maximum)
+    return along_axis(one_hot_argmax, x, axis, zero=numbers.lift(0), maximum=numbers.maximum)
 
 
 def explain(index, x: Spec, *, axis):
@@ -47,8 +47,8 @@ matrix = [[0.5, -1.25, 2.0], [3.0, 1.0, 3.0]]
 
 register(
     Op(
-        name="first_maximum",
-        title="first max",
+        name="one_hot_argmax",
+        title="one-hot argmax",
         glyph="max?",
         family="mask",
         formula="y = (x is the first of the largest), each row",

@@ -17,12 +17,12 @@ def shape(x: Spec) -> Spec:
     return x_like(x, "bool")
 
 
-def positive(x, zero, less):
+def is_positive(x, zero, less):
     return less(zero, x)
 
 
 def function(numbers: Numbers):
-    return partial(positive, zero=numbers.lift(0), less=numbers.less)
+    return partial(is_positive, zero=numbers.lift(0), less=numbers.less)
 
 
 def explain(index, x: Spec):
@@ -31,7 +31,7 @@ def explain(index, x: Spec):
 
 register(
     unary(
-        "positive", "> 0", "y = (x > 0)", function, family="mask", shape=shape, explain=explain,
+        "is_positive", "> 0", "y = (x > 0)", function, family="mask", shape=shape, explain=explain,
         cost=lambda x: 0, masked=None,
     )
 )  # fmt: skip

@@ -9,7 +9,7 @@ from ..core.op import register
 from ..core.reductions import line, reduction
 
 
-def total_row(row, total):
+def reduce_sum_row(row, total):
     return [total(row)]
 
 
@@ -25,4 +25,4 @@ def gradient(g, dy, y, x, *, axis):
     return (g.broadcast(dy, x.shape),)
 
 
-register(reduction("total", "Σ", "y = Σ x", total_row, bound, explain, gradient=gradient))
+register(reduction("reduce_sum", "Σ", "y = Σ x", reduce_sum_row, bound, explain, gradient=gradient))

@@ -10,7 +10,7 @@ from ..core.op import register
 from ..core.reductions import line, reduction
 
 
-def mean_row(row, total, divide, lift):
+def reduce_mean_row(row, total, divide, lift):
     return [divide(total(row), lift(len(row)))]
 
 
@@ -23,7 +23,7 @@ def explain(index, x, *, axis):
 
 
 def expand(g, x, *, axis):
-    total = g.total(x, axis=axis, name="total")
+    total = g.reduce_sum(x, axis=axis, name="total")
     count = g.constant(x.shape[position(axis, len(x.shape))], name="count")
     return g.divide(total, count, name="quotient")
 
@@ -34,8 +34,8 @@ def gradient(g, dy, y, x, *, axis):
 
 register(
     reduction(
-        "mean", "μ", "y = Σ x / n", mean_row, bound, explain, level="op", family="norm", expand=expand,
-        gradient=gradient,
+        "reduce_mean", "μ", "y = Σ x / n", reduce_mean_row, bound, explain, level="op",
+        family="norm", expand=expand, gradient=gradient,
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )
 )  # fmt: skip

@@ -8,7 +8,7 @@ from ..core.op import register
 from ..core.reductions import line, reduction
 
 
-def maximum_row(row, maximum):
+def reduce_max_row(row, maximum):
     return [maximum(row)]
 
 
@@ -21,7 +21,7 @@ def explain(index, x, *, axis):
 
 
 def gradient(g, dy, y, x, *, axis):
-    return (g.where(g.first_maximum(x, axis=axis), dy, g.constant(0)),)
+    return (g.where(g.one_hot_argmax(x, axis=axis), dy, g.constant(0)),)
 
 
-register(reduction("maximum", "max", "y = max x", maximum_row, bound, explain, gradient=gradient))
+register(reduction("reduce_max", "max", "y = max x", reduce_max_row, bound, explain, gradient=gradient))
