@@ -11,7 +11,7 @@ A file holds one row of the tensor a line, in the shortest digits that read back
 A scalar is one line of one cell, a tensor of one axis one line. Of three axes and more, the rows of
 all slices stand below each other, and each begins with its index along the axes before the last two
 (so a line of a 2 × 3 × 4 tensor has one index and four numbers): the files stay rectangular, and any
-spreadsheet or data frame takes them. With `labelled`, a first line and first cells say what the rows
+spreadsheet or data frame takes them. with `labels`, a first line and first cells say what the rows
 and columns are: labels where the axes have them, else numbers; the reader goes past them. A label
 that a spreadsheet would take for a formula has an apostrophe before it.
 
@@ -74,15 +74,15 @@ BOOL = Spec((), kind="bool")
 # ---------------------------------------------------------------- writing
 
 
-def write_csv_folder(path: str | os.PathLike[str], trace: Trace, labelled: bool = False) -> Path:
+def write_csv_folder(path: str | os.PathLike[str], trace: Trace, labels: bool = False) -> Path:
     """Write the trace into a folder (see the module's docstring); the path.
 
-    labelled: whether each file has labels in its first line and first cells. A folder that is there
+    labels: whether each file has labels in its first line and first cells. A folder that is there
     already is replaced only if it is empty or such a trace. Raises a `GraphError` where it is not, or
     where nothing can be written.
     """
     with printing():
-        return write_folder(path, _files(trace, labelled), _written)
+        return write_folder(path, _files(trace, labels), _written)
 
 
 def _files(trace: Trace, labelled: bool) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""The command line: `graphattn demo | trace | render | why | compare | ops | experiments`.
+"""The command line: `graphattn NAME …`, where each NAME is a file in `commands/`.
 
-Results go to stdout, messages to stderr. Exit status: 0 fine, 2 bad usage or bad input, told in one
-sentence without a traceback. Each command is one file, imported when it is asked for.
+Results go to stdout, messages to stderr. Exit status: 0 fine, 1 where a comparison found a
+difference, 2 bad usage or bad input, told in one sentence without a traceback.
 """
 
 from __future__ import annotations
@@ -10,34 +10,51 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import click
 
 from .. import __version__
 from ..core.errors import GraphError, suggest
+from . import commands
 from .output import prepare_streams
 
-COMMANDS = ("demo", "trace", "render", "why", "compare", "ops", "experiments")
+GROUPS = (
+    "See a computation",
+    "Explain its numbers",
+    "Compare with another implementation",
+    "Take it elsewhere",
+    "Look things up",
+)
+"""How `graphattn --help` groups the commands, by what one wants to do."""
 
 
 class Commands(click.Group):
     """The group of all commands: loads them on use, and tells what went wrong in one sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(commands.names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        return import_module(f".{cmd_name}", __package__).command
+        return commands.module(cmd_name).command if cmd_name in commands.names() else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands below their groups."""
+        listed: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for name in commands.names():
+            module = commands.module(name)
+            listed[module.GROUP].append((name, module.command.get_short_help_str(100)))
+        longest = max(map(len, commands.names()))
+        for group, rows in listed.items():
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl([(name.ljust(longest), said) for name, said in rows])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        known = commands.names()
+        if args and args[0] not in known and not args[0].startswith("-"):
             raise GraphError(
-                f"there is no command {args[0]!r}; expected one of {', '.join(COMMANDS)}"
-                + suggest(args[0], COMMANDS)
+                f"there is no command {args[0]!r}; expected one of {', '.join(known)}" + suggest(args[0], known)
             )
         return super().resolve_command(ctx, args)
 

@@ -15,7 +15,7 @@ from textwrap import dedent
 from graphattn.dumps.markdown import code, grid, heading, prose
 
 from ..core.op import LEVELS, OPS, Op
-from .ops import expansion_rows, families, remarks, sample_rows, signature
+from .op_facts import expansion_rows, families, remarks, sample_rows, signature
 
 
 def page() -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphattn.builtin import specimen
-from graphattn.cli import main
+from graphattn.cli import commands, main
 from graphattn.cli.tour import tour
 from graphattn.core.op import OPS
 from graphattn.dumps.graph_json import graph_json
@@ -58,15 +58,17 @@ def put(name: str, text: str | bytes) -> None:
 # ---------------------------------------------------------------- help
 
 
-def test_help_names_every_command(cli):
+def test_help_names_every_command_below_its_group(cli):
     for args in ((), ("--help",), ("-h",)):
         status, out, err = cli(*args)
         assert (status, err) == (0, "")
-        for command in ("demo", "trace", "render", "why", "ops", "experiments"):
-            assert re.search(rf"^  {command} ", out, re.M), command
+        for command in commands.names():
+            group = commands.module(command).GROUP
+            section = out.partition(f"\n{group}:\n")[2].partition("\n\n")[0]
+            assert re.search(rf"^  {command} +\S.*\.$", section, re.M), command
 
 
-@pytest.mark.parametrize("command", ["demo", "trace", "render", "why", "ops", "experiments"])
+@pytest.mark.parametrize("command", commands.names())
 def test_help_of_a_command(cli, command):
     status, out, err = cli(command, "--help")
     assert status == 0 and out.startswith(f"Usage: graphattn {command} ") and not err
@@ -502,6 +504,5 @@ def test_experiments_refuses(refused):
 
 def test_unknown_commands(refused):
     assert refused("tarce") == (
-        "there is no command 'tarce'; expected one of demo, trace, render, why, compare, ops, experiments;"
-        " did you mean 'trace'?"
+        f"there is no command 'tarce'; expected one of {', '.join(commands.names())}; did you mean 'trace'?"
     )

@@ -25,7 +25,7 @@ def test_it_prints_the_table_of_both_runs(numbers):
     [
         (
             ("--precision", "float31"),
-            "--precision 'float31' is no short float; expected one of float32, float16, bfloat16,"
+            "--precision 'float31' is not a type to round to; expected one of float32, float16, bfloat16,"
             " float16:float16, bfloat16:bfloat16;"
             " did you mean 'float32'?",
         ),

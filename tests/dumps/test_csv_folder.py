@@ -78,7 +78,7 @@ def test_the_files_of_a_trace(tmp_path):
 
 
 def test_labels_only_if_asked(tmp_path):
-    folder = write_csv_folder(tmp_path / "run", sample(), labelled=True)
+    folder = write_csv_folder(tmp_path / "run", sample(), labels=True)
     with open(folder / "block.attention.head1.weights.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["token", "'=the", "c,at", '"sa\\"t\\n"'] and [row[0] for row in rows] == rows[0]

@@ -7,9 +7,10 @@ goes against the line is a door: an import inside a call, named below with its r
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
-from source import Import, imports, imports_of, modules
+from source import ROOT, Import, imports, imports_of, modules
 
 CORE = (
     "core.errors", "core.axes", "core.numbers", "core.rounded", "core.nested", "core.tensor_file",
@@ -110,6 +111,12 @@ def test_every_module_has_its_place():
     assert {f"graphattn.{name}" for name in CORE} <= set(modules())
 
 
+def test_every_package_is_installed():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = {name for name, path in modules().items() if path.name == "__init__.py"}
+    assert set(settings["tool"]["setuptools"]["packages"]) == packages
+
+
 def test_every_door_is_used():
     used = {door(found) for found in imports()}
     assert set(DOORS) - used == set()
@@ -157,6 +164,10 @@ def test_kernels_compute_with_the_standard_library_alone():
         ),
         ("import graphattn.dumps.picture", ["click", "rich", "pygraphviz", "safetensors", "numpy"]),
         ("import graphattn.cli", ["networkx", "numpy", "torch", "pygraphviz"]),
+        (
+            "import graphattn.cli.commands as c; [c.module(name) for name in c.names()]",  # graphattn --help
+            ["networkx", "rich", "numpy", "torch", "pygraphviz"],
+        ),
     ],
 )
 def test_what_an_import_loads(line, absent):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from .output import message, progress
+from ..output import message, progress
+
+GROUP = "Look things up"
 
 
 @click.command(short_help="Measure why attention is as it is.")
@@ -17,7 +19,7 @@ def command(folder: str, seed: int) -> None:
     without the division by √d), 05-perm.txt (attention does not see order, unless it is told), and
     08-notes.md (what the measurements say).
     """
-    from ..experiments import write_experiments
+    from ...experiments import write_experiments
 
     with progress("measuring"):
         written = write_experiments(folder, seed=seed)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..core.errors import GraphError
-from ..core.specimen import Specimen
-from ..core.trace import Trace
-from .output import console, counted, progress
+from ...core.errors import GraphError
+from ..output import console, counted, progress
 
+if TYPE_CHECKING:
+    from ...core.specimen import Specimen
+    from ...core.trace import Trace
+
+GROUP = "See a computation"
 FOLDER = "graphattn-demo"
 NEXT = {
     "graphattn demo abcdabcdabcd": "the same with a text of yours",
@@ -29,8 +33,8 @@ def command(text: str, folder: str) -> None:
 
     Prints the walk through it, and writes the diagram and the full dump into a folder.
     """
-    from ..weights import toy_induction
-    from .tour import tour
+    from ...weights import toy_induction
+    from ..tour import tour
 
     specimen = toy_induction.toy_induction(text or toy_induction.TEXT)
     with progress("running the model") as say:
@@ -61,7 +65,7 @@ def _write(specimen: Specimen, trace: Trace, folder: Path) -> dict[str, str]:
     from graphattn.dumps.trace_text import trace_text
     from graphattn.dumps.write import write_text
 
-    from ..weights import toy_induction
+    from ...weights import toy_induction
 
     with progress("drawing"):
         render(specimen.graph, folder / "heads.svg", level="head")

@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
-from ..core.errors import GraphError
-from .output import OUTPUT, emit, message, progress
-from .source import GRAPH, LEVEL
+from ...core.errors import GraphError
+from ..output import OUTPUT, emit, message, progress
+from ..source import GRAPH, LEVEL
+
+GROUP = "Compare with another implementation"
 
 
 def size_options(command: Any) -> Any:
@@ -59,8 +61,8 @@ def command(
 
     Exit status 0: they agree. 1: they do not. 2: bad input.
     """
-    from ..insight.compare import compare
-    from ..insight.compare.recording import read_file
+    from ...insight.compare import compare
+    from ...insight.compare.recording import read_file
 
     with progress("comparing") as say:
         say(f"reading {theirs}")
@@ -86,8 +88,8 @@ def _recording(path: str, read_file: Any) -> Any:
 
 def _own(mine: str, read_file: Any, theirs: Any, level: str | None, source: dict[str, Any]) -> tuple[Any, Any]:
     """A, and what to feed it where it is a graph."""
-    from ..builtin import GRAPHS
-    from .source import TOY, read_specimen
+    from ...builtin import GRAPHS
+    from ..source import TOY, read_specimen
 
     path = Path(mine)
     if mine in GRAPHS or mine == TOY or path.suffix.lower() == ".py" or _holds_graph(path):

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
-from ..core.errors import GraphError
-from .output import OUTPUT, emit, progress
-from .source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
+from ...core.errors import GraphError
+from ..output import OUTPUT, emit, progress
+from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
+
+GROUP = "Explain its numbers"
 
 
 class Depth(click.ParamType):

@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
-from ..core.errors import GraphError
-from .output import progress, wrote
-from .source import LEVEL, graph_options, read_graph
+from ...core.errors import GraphError
+from ..output import progress, wrote
+from ..source import LEVEL, graph_options, read_graph
+
+GROUP = "See a computation"
 
 
 @click.command(short_help="Draw a graph as a block diagram.")

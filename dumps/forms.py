@@ -1,0 +1,109 @@
+"""The forms in which a trace is written: one line each, by name and by the ending of a file.
+
+A form is one file of this package, with a function that takes a trace (and the keywords that `takes`
+lists) and returns text or bytes; that of a folder takes the path first and writes it. The command
+line has an option for each (`--json`, `--csv FOLDER`), and `-o` and `Trace.save` choose by the ending.
+A writer is imported when it is needed.
+
+>>> form_of("run.json").name, form_of("run/").name, form_of("run.TXT").name
+('json', 'csv', 'text')
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphattn.core.errors import GraphError, suggest
+from graphattn.dumps.write import write_bytes, write_text
+
+if TYPE_CHECKING:
+    from graphattn.core.trace import Trace
+
+FOLDER = "/"
+"""The ending of a path that names a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way of writing a trace."""
+
+    name: str
+    writer: str
+    """Module and function, as `trace_json:trace_json`."""
+    help: str
+    endings: tuple[str, ...] = ()
+    """The endings of the files that it is written into; "/" for a folder."""
+    exact: bool = False
+    """Whether it is for programs: every digit, and UTF-8 whatever the locale."""
+    takes: tuple[str, ...] = ()
+    """The keywords of the writer, besides its own switches."""
+    switches: Mapping[str, str] = field(default_factory=dict)
+    """Keywords of the writer that this form alone has, off by default; what each does."""
+
+    @property
+    def folder(self) -> bool:
+        return FOLDER in self.endings
+
+    @property
+    def write(self) -> Callable[..., Any]:
+        """The function that writes it."""
+        module, _, function = self.writer.partition(":")
+        return getattr(import_module(f"graphattn.dumps.{module}"), function)
+
+
+FORMS = (
+    Form("text", "trace_text:trace_text", "text", (".txt",), takes=("precision", "decimals", "limit", "only")),
+    Form("json", "trace_json:trace_json", "JSON, which reads back bit for bit", (".json",), exact=True),
+    Form(
+        "markdown", "markdown:trace_markdown", "Markdown", (".md", ".markdown"),
+        takes=("decimals", "limit", "only"),
+    ),
+    Form(
+        "csv", "csv_folder:write_csv_folder", "a CSV file for each tensor, which reads back bit for bit",
+        (FOLDER,), exact=True, switches={"labels": "labels in the first row and column of each file"},
+    ),
+)  # fmt: skip
+
+
+def form_of(path: str | os.PathLike[str]) -> Form | None:
+    """The form that the ending of a path stands for, or None."""
+    name = os.fspath(path)
+    if name.endswith(("/", os.sep)):
+        ending = FOLDER
+    else:
+        ending = Path(name).suffix.lower()
+    return next((form for form in FORMS if ending in form.endings), None)
+
+
+def save(trace: Trace, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Write a trace into a file, or into a folder where the path ends in "/"; the path.
+
+    The ending chooses the form. Text is exact, so that it reads back, unless `precision="pretty"` is
+    given. `options` are those of the form's writer. Raises a `GraphError` for an unknown ending or
+    option, and where nothing can be written; nothing is left half-written.
+    """
+    try:
+        form = form_of(path)
+    except TypeError:
+        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+    if form is None:
+        known = [ending for form in FORMS for ending in form.endings if ending != FOLDER]
+        raise GraphError(
+            f"{os.fspath(path)!r} has no known ending; expected {', '.join(known)}, or a folder: 'name/'"
+        )
+    known = (*form.takes, *form.switches)
+    for name in options:
+        if name not in known:
+            expected = f"expected {', '.join(known)}" if known else "expected none"
+            raise GraphError(f"{form.name} has no option {name!r}; {expected}{suggest(name, known)}")
+    if form.folder:
+        return form.write(path, trace, **options)
+    if "precision" in form.takes:
+        options = {"precision": "exact", **options}
+    written = form.write(trace, **options)
+    return write_bytes(path, written) if isinstance(written, bytes) else write_text(path, written)

@@ -1,0 +1,68 @@
+"""Every op in a table, and one op on a card, for a terminal."""
+
+from __future__ import annotations
+
+from textwrap import fill, indent
+
+from graphattn.dumps.trace_text import trace_text
+
+from ..core.op import OPS, Op
+from ..core.trace import run
+from .op_facts import expansion_rows, families, remarks, sample_rows, sampled, signature
+from .output import PIPE_WIDTH, aligned
+
+
+def table() -> str:
+    """One line for each op, by family."""
+    rows = [("", "op", "family", "level", "formula")]
+    rows += [(op.glyph, op.name, op.family, op.level, op.formula) for ops in families().values() for op in ops]
+    return aligned(rows) + f"\n{len(OPS)} ops; `graphattn ops NAME` prints the card of one.\n"
+
+
+def card(op: Op) -> str:
+    """All that the record of an op says, and what its samples show."""
+    parts = {"": f"{_title(op)}\n\n{op.doc.strip()}", "call": _call(op)}
+    if op.samples:
+        parts["shapes and cost of its samples"] = _costs(op)
+        if op.expand is not None:
+            parts["made of"] = _expansion(op)
+        parts["example"] = _example(op)
+    return "\n".join(
+        f"{name}\n\n{indent(text.rstrip(), '    ')}\n" if name else f"{text}\n" for name, text in parts.items()
+    )
+
+
+def _title(op: Op) -> str:
+    return f"{op.name}   {op.glyph}   {op.title}\n\n    {op.formula}\n\n{', '.join(remarks(op))}"
+
+
+def _call(op: Op) -> str:
+    return _wrapped(signature(op), " " * len(f"g.{op.name}("))
+
+
+def _costs(op: Op) -> str:
+    """Operands, attributes, result, flops and bytes of each sample."""
+    lines = (
+        f"{row.given} → {row.results}   {_count(row.flops, 'flop')}, {_count(row.bytes, 'byte')}"
+        for row in sample_rows(op)
+    )
+    return "\n".join(map(_wrapped, lines))
+
+
+def _wrapped(text: str, hanging: str = "        ") -> str:
+    return fill(text, PIPE_WIDTH - 8, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False)
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number:,} {unit}" + ("" if number == 1 else "s")
+
+
+def _expansion(op: Op) -> str:
+    """What the first sample is made of, one line a node."""
+    return aligned([(name, f"= {expression}", axes) for name, expression, axes in expansion_rows(op)])
+
+
+def _example(op: Op) -> str:
+    """The first sample, number by number."""
+    graph, feeds = sampled(op, op.samples[0])
+    return trace_text(run(graph, feeds, level=op.level, allow_nonfinite=True))

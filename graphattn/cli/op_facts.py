@@ -1,0 +1,119 @@
+"""What there is to tell of an op, from its record and its samples.
+
+The card in the terminal and the page in `docs/` lay the same facts out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from graphattn.dumps.rows import node_rows
+from graphattn.passes.cost import cost
+from graphattn.passes.zoom import expand
+
+from ..core import nested
+from ..core.axes import describe
+from ..core.graph import Graph
+from ..core.op import OPS, Op, Sample
+
+RESULT = "y"
+"""The name of the one node of a sample's graph."""
+
+
+def families() -> dict[str, list[Op]]:
+    """Every op by family, as they were registered; those of a family by name."""
+    found: dict[str, list[Op]] = {}
+    for op in OPS.values():
+        found.setdefault(op.family, []).append(op)
+    return {family: sorted(ops, key=lambda op: op.name) for family, ops in found.items()}
+
+
+def remarks(op: Op) -> list[str]:
+    """What kind of op it is, in a few words each."""
+    said = [f"family {op.family}", f"level {op.level}"]
+    if op.moves:
+        said.append("moves numbers, without arithmetic")
+    if op.range:
+        said.append(f"values from {op.range[0]:g} to {op.range[1]:g}")
+    return said
+
+
+def signature(op: Op) -> str:
+    """As the builder method takes it: operands, then attributes."""
+    shown = []
+    starred = False
+    for p in op.parameters.values():
+        if p.keyword_only and not starred:
+            shown.append("*")
+        starred = starred or p.keyword_only or p.variadic
+        shown.append(f"*{p.name}" if p.variadic else p.name if p.required else f"{p.name}={p.default!r}")
+    return f"g.{op.name}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """A sample: operands and attributes, results, and what it costs."""
+
+    given: str
+    results: str
+    flops: int
+    bytes: int
+
+
+def sample_rows(op: Op) -> list[SampleRow]:
+    """A row for each sample of an op; alike ones once."""
+    rows = []
+    for sample in op.samples:
+        graph, _ = sampled(op, sample)
+        node, total = graph.node(RESULT), cost(graph)
+        told = [
+            f"{op.operand_name(slot)} {describe(graph.spec(ref))}"
+            for slot, ref in enumerate(node.operands)
+            if ref is not None
+        ]
+        told += [f"{name}={_brief(value)}" for name, value in node.given.items()]
+        results = ", ".join(dict.fromkeys(describe(spec) for spec in node.outputs))
+        rows.append(SampleRow(", ".join(told), results, total.flops, total.bytes))
+    return list(dict.fromkeys(rows))
+
+
+def expansion_rows(op: Op) -> list[tuple[str, str, str]]:
+    """Name, expression and axes of each node that the op is made of, on its first sample."""
+    graph, _ = sampled(op, op.samples[0])
+    composite = graph.node(RESULT)
+    opened = Graph(op.name)
+    for node in graph.nodes.values():
+        if node is not composite:
+            opened.adopt(node)
+    expand(opened, composite, composite.operands)
+    return [(_inner(row.name), _inner(row.expression), row.axes) for row in node_rows(opened) if not row.op.fed]
+
+
+def _inner(text: str) -> str:
+    """Without the name of the composite before the names of its parts."""
+    return re.sub(rf"\b{RESULT}\.", "", text)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else "…"
+
+
+def sampled(op: Op, sample: Sample) -> tuple[Graph, dict[str, Any]]:
+    """A sample as a graph with the one node `y`, and its feeds."""
+    graph = Graph(op.name)
+    feeds = {}
+    operands = []
+    for slot, value in enumerate(sample.operands):
+        if value is None:
+            operands.append(None)
+            continue
+        name = re.sub(r"\[(\d+)\]", r"\1", op.operand_name(slot))
+        cell = next(nested.flat(value), 0.0)
+        kind = "bool" if isinstance(cell, bool) else "int" if isinstance(cell, int) else "float"
+        operands.append(graph.input(name, nested.shape_of(value), kind=kind))
+        feeds[name] = value
+    graph.apply(op, *operands, **sample.attributes, name=RESULT)
+    return graph, feeds
