@@ -170,7 +170,7 @@ def test_nothing_is_claimed_of_unrelated_numbers(tau):
 
 def test_a_claim_too_easily_made_would_be_seen(monkeypatch):
     monkeypatch.setattr(
-        sys.modules["graphattn.insight.compare.relations"], "_near", lambda pairs, tau: (True, 100)
+        sys.modules["graphattn.insight.compare.relations.one_number"], "near", lambda pairs, tau: (True, 100)
     )
     rng = random.Random(1)
     mine, theirs, others, sizes = unrelated(rng)

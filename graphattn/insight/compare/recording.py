@@ -153,6 +153,11 @@ def listed(names: Sequence[str], limit: int = 8) -> str:
     return ", ".join(map(str, names[:limit])) + more if names else "none"
 
 
+def sizes(shape: Sequence[int]) -> str:
+    """2 × 3"""
+    return " × ".join(map(str, shape)) or "a scalar"
+
+
 def folded(name: str, shape: tuple[int, ...], flat: Sequence[Any]) -> Recorded:
     """A tensor from its cells in row-major order."""
     width = shape[-1] if shape else 1

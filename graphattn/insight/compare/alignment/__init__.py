@@ -1,0 +1,53 @@
+"""Which tensor of theirs is which of mine: by a given mapping, by name, by value, by place.
+
+    align(mine, theirs, names=None, by="name") -> Alignment
+
+In turn, each tensor of theirs that is not placed yet is looked for
+
+1. in `names`, {mine: theirs}; theirs may be a part, `attn[0, 1]`, and mine a family, `head*.weights`;
+2. by name: the same, an unambiguous ending, or the same words in any order (`weights.h0` is `head0.weights`);
+3. by value, within what rounding explains many times over: so names may differ and steps be fused, split
+   or reordered;
+4. by relation: what is left and is mine times a factor, transposed, …; and what follows such a tensor by
+   value again, against a run of mine that goes on from it;
+5. by its place between tensors that are matched, where shapes leave one choice.
+
+Heads are taken out of what holds them together: a family of tensors whose names differ by one number is
+also one tensor (h, n, m); columns of three projections side by side are cut. Leading axes of size 1 do not
+count, nor does a shape that lists the same cells in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....core.errors import GraphError
+from ..recording import Recording
+from .by_mapping import by_mapping
+from .by_name import by_name
+from .by_place import by_place
+from .by_relation import by_relation
+from .by_value import by_value, near_by_value
+from .families import families as families
+from .matching import Alignment as Alignment
+from .matching import Matching
+from .matching import Pair as Pair
+from .names import words as words
+
+BY = ("name", "value")
+
+
+def align(
+    mine: Recording, theirs: Recording, names: Mapping[str, str] | None = None, by: str = "name"
+) -> Alignment:
+    """The alignment of two recordings (see the module's docstring)."""
+    if by not in BY:
+        raise GraphError(f"by is {by!r}; expected 'name' or 'value'")
+    matching = Matching(mine, theirs, near_by_value(mine, theirs))
+    by_mapping(matching, names or {})
+    if by == "name":
+        by_name(matching)
+    by_value(matching)
+    by_relation(matching)
+    by_place(matching)
+    return matching.result()

@@ -1,0 +1,89 @@
+"""What two tensors of different numbers have to do with each other.
+
+    relations(mine, theirs, context) -> [Relation, …], the first that holds by the order below
+
+A finder is a function of the two `Sides` that yields what holds between them (within the tolerance, and
+beyond chance: see `chance`). To add one: write it in the file of its kind and enter it below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..recording import Recorded
+from .each_line import line_factors, line_offsets
+from .elsewhere import others
+from .masked import masks
+from .moved import permutation, reshape, same_numbers, shift, transpose
+from .one_number import affine, factor, offset, sign
+from .rounding import rounding
+from .shares import not_shares, temperature
+from .sides import Context, Relation, Sides
+from .some_cells import localized
+
+Finder = Callable[[Sides], Iterator[Relation]]
+SAME_SHAPE: tuple[Finder, ...] = (
+    rounding,
+    masks,
+    sign,
+    factor,
+    offset,
+    others,
+    temperature,
+    transpose,
+    permutation,
+    shift,
+    reshape,
+    localized,
+    line_factors,
+    line_offsets,
+    affine,
+    same_numbers,
+    not_shares,
+)
+"""The order of precedence, the simplest first: the first that holds is told, and no other."""
+OTHER_SHAPE: tuple[Finder, ...] = (others, transpose, reshape, same_numbers)
+"""The same for tensors of two shapes."""
+GOES_ON: tuple[Finder, ...] = (masks,)
+"""After these the next is tried too: the cells that are visible may have changed as well."""
+ALSO: dict[Finder, tuple[Finder, ...]] = {factor: (others,)}
+"""What else to try where one holds: a factor may be a step that was left out."""
+RELATED = 2e-5
+"""The tolerance where tensors are matched by their relation."""
+
+
+def relations(mine: Recorded, theirs: Recorded, context: Context | None = None) -> list[Relation]:
+    """What theirs has to do with mine (see the module's docstring); [] where nothing is found."""
+    context = context or Context()
+    if not mine.size or not theirs.size or (mine.shape == theirs.shape and mine.rows == theirs.rows):
+        return []
+    sides = Sides(mine, theirs, context)
+    found: list[Relation] = []
+    if sides.bools and sides.same_shape:
+        return list(masks(sides))
+    finders = SAME_SHAPE if sides.same_shape else OTHER_SHAPE
+    for finder in finders:
+        holding = list(finder(sides))
+        found += holding
+        if holding and finder not in GOES_ON:
+            found += [relation for other in ALSO.get(finder, ()) for relation in other(sides)]
+            break
+    if not found and not sides.same_shape:
+        shape = " × ".join(map(str, theirs.shape)) or "a scalar"
+        found.append(Relation("shape", f"of another shape, {shape}", {"shape": list(theirs.shape)}))
+    return found
+
+
+def simple_relation(mine: Recorded, theirs: Recorded) -> Relation | None:
+    """A factor, an offset or a turn, for tensors that have no name in common."""
+    sides = Sides(mine, theirs, Context(tau=RELATED))
+    if sides.same_shape and sides.hidden_mine == sides.hidden_theirs:
+        cells = sides.cells()
+        for finder in (sign, factor, offset):
+            for relation in finder(sides, cells):
+                return relation
+        for relation in permutation(sides):
+            return relation
+    for relation in transpose(sides):
+        return relation
+    return None

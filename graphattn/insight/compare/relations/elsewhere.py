@@ -1,0 +1,34 @@
+"""Another tensor of the same run, or its transpose: a step that was left out, or operands swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..cell_classes import is_masked
+from .chance import claimed, finite, informative, row_near, size_of
+from .sides import Relation, Sides
+
+
+def others(sides: Sides) -> Iterator[Relation]:
+    """Another tensor of mine, or its transpose: a step that was left out, or operands swapped."""
+    b = sides.theirs
+    for turn in (False, True):
+        for other in sides.context.others:
+            if other.size != b.size or other is sides.mine:
+                continue
+            if turn:
+                if len(other.squeezed) != 2 or min(other.squeezed) < 2:
+                    continue
+                other = other.transposed()
+            if other.squeezed != b.squeezed:
+                continue
+            limit = sides.tau * size_of([x for x in other.flat if finite(x) and not is_masked(x)])
+            if not row_near(other.flat, b.flat, limit) or row_near(other.flat, sides.mine.flat, limit):
+                continue
+            if claimed(informative([other.flat], limit), sides.chance, 3.0):
+                name = other.name.removesuffix("ᵀ") if turn else other.name
+                text = f"mine's {name}" + (" transposed" if turn else "")
+                if not turn and any(other is operand for operand in sides.context.operands):
+                    text += ", which goes into it: as if a step were left out"
+                yield Relation("other tensor", text, {"of": name, "transposed": turn})
+                return

@@ -1,0 +1,63 @@
+"""No more than rounding: one side holds numbers of a short format, or few decimals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..cell_classes import is_masked
+from ..precision import ORDER, PRECISIONS, decimals, holds
+from .chance import claimed, size_of
+from .each_line import lines_of
+from .sides import Relation, Sides
+
+
+def rounding(sides: Sides) -> Iterator[Relation]:
+    """Theirs holds numbers of a short format, and is no farther from mine than its rounding goes."""
+    a, b = sides.mine, sides.theirs
+    if sides.hidden_mine != sides.hidden_theirs or sides.nan:
+        return
+    cells = sides.cells()
+    if not cells:
+        return
+    for direction, short, long in (("theirs", b, a), ("mine", a, b)):
+        for name in ORDER[:-1]:
+            fmt = PRECISIONS[name]
+            if not holds(fmt, short.rows) or holds(fmt, long.rows):
+                continue
+            unit = 2.0**-fmt.bits
+            exact = all(
+                fmt.round(float(x)) == y or (is_masked(x) and is_masked(y))
+                for x, y in zip(long.flat, short.flat)
+            )
+            limit = sides.context.bound * unit
+            rows = lines_of(cells, 0).values()
+            close = exact or all(
+                all(abs(x - y) <= limit * max(size_of([c[2] for c in row]), a.spread) for _, _, x, y in row)
+                for row in rows
+            )
+            if close and claimed(len(cells), unit / 8 if exact else min(limit, 0.04)):
+                how = "exactly" if exact else "within the rounding of the steps before it"
+                other = "mine" if direction == "theirs" else "theirs"
+                text = (
+                    f"{other} rounded to {name}, {how}"
+                    if direction == "theirs"
+                    else f"what mine is the {name} of, {how}"
+                )
+                yield Relation("rounding", text, {"precision": name, "exact": exact, "side": direction})
+                return
+    digits = decimals([b])
+    unit = 0.500001 * 10.0 ** -(digits or 0)
+    if digits and decimals([a]) is None and all(abs(x - y) <= unit + 1e-6 * abs(x) for _, _, x, y in cells):
+        detail = {"decimals": digits, "side": "theirs"}
+        yield Relation("rounding", f"mine rounded to {digits} decimals", detail)
+        return
+    size = size_of([x for _, _, x, _ in cells])
+    for name in ("float64", "float32"):
+        fmt = PRECISIONS[name]
+        limit = sides.context.bound * 2.0**-fmt.bits * size
+        both = name == "float64" or (holds(fmt, a.rows) and holds(fmt, b.rows))
+        if both and all(abs(x - y) <= limit for _, _, x, y in cells):
+            yield Relation(
+                "rounding", f"mine but for the rounding of {name}", {"precision": name, "side": "both"}
+            )
+            return

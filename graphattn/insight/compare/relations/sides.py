@@ -1,0 +1,82 @@
+"""The two tensors that a relation is looked for between, and what is known beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ....core.rounded import Format
+from ..cell_classes import is_masked
+from ..constants import Dimensions
+from ..precision import FLOAT64
+from ..recording import Recorded
+from .chance import crowding, finite, size_of
+
+Cells = list[tuple[int, int, float, float]]
+"""(row, column, a, b)"""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """How theirs follows from mine. `text` reads on from "theirs is"; `kind` is a word for programs, and
+    `detail` what it found (a factor, an order, …). `factor` is there to be named."""
+
+    kind: str
+    text: str
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known beside the two tensors: sizes with names, how far rounding goes (as a part of the
+    largest cell), which other tensors of mine might be the same, and which axis is cut into heads."""
+
+    dimensions: Dimensions = field(default_factory=Dimensions)
+    tau: float = 1e-9
+    others: Sequence[Recorded] = ()
+    operands: Sequence[Recorded] = ()
+    masked_below: float | None = None
+    precision: Format = FLOAT64
+    bound: float = 64.0
+
+
+class Sides:
+    """The two tensors, cell by cell; `a` and `b` hold the cells that are visible on both sides."""
+
+    def __init__(self, mine: Recorded, theirs: Recorded, context: Context) -> None:
+        self.mine, self.theirs, self.context = mine, theirs, context
+        self.width = mine.width
+        below = context.masked_below
+        self.bools = _visibility(mine) and _visibility(theirs)
+        if self.bools:  # masks themselves: False hides
+            self.hidden_mine = [not x for x in mine.flat]
+            self.hidden_theirs = [not y for y in theirs.flat]
+        else:
+            self.hidden_mine = [is_masked(x, below) for x in mine.flat]
+            self.hidden_theirs = [is_masked(y, below) for y in theirs.flat]
+        self.same_shape = mine.shape == theirs.shape
+        self.nan = any(y != y for y in theirs.flat) or any(x != x for x in mine.flat)
+        self.tau = context.tau
+        self.chance = context.tau * crowding([y for y in theirs.flat if finite(y) and not is_masked(y)])
+        """The tolerance as a part of how far the cells are spread, which says how easily one is met."""
+
+    @cached_property
+    def limit(self) -> float:
+        """How far apart two cells may be."""
+        return self.tau * size_of([x for x in self.mine.flat if finite(x) and not is_masked(x)])
+
+    def cells(self) -> list[tuple[int, int, float, float]]:
+        """(row, column, a, b) of the cells that are finite on both sides."""
+        width = self.width
+        return [
+            (k // width, k % width, float(x), float(y))
+            for k, (x, y) in enumerate(zip(self.mine.flat, self.theirs.flat))
+            if not self.hidden_mine[k] and not self.hidden_theirs[k] and finite(x) and finite(y)
+        ]
+
+
+def _visibility(tensor: Recorded) -> bool:
+    """Whether it holds what may be seen: True and False."""
+    return all(isinstance(x, bool) for x in tensor.flat)
