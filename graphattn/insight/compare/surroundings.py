@@ -1,0 +1,89 @@
+"""What is known around a tensor when its relation is looked for: sizes, operands, other tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from .alignment import Pair, families, words
+from .cell_classes import Rules, is_masked
+from .comparison import TensorComparison
+from .constants import Dimensions
+from .matched import Matched
+from .recording import Recorded
+from .relations import Context, Relation, relations
+from .relations.chance import finite
+from .tolerance import Tolerances
+
+OTHERS = 200
+"""At most so many other tensors are looked at."""
+
+
+class Surroundings:
+    """What the relation of two tensors is looked for with."""
+
+    def __init__(self, matched: Matched, tolerances: Tolerances, rules: Rules) -> None:
+        self.matched, self.tolerances, self.rules = matched, tolerances, rules
+
+    def relations(self, compared: TensorComparison) -> list[Relation]:
+        """What theirs has to do with mine, the simplest first."""
+        pair = compared.pair
+        key = pair.key if self.matched.side is self.matched.mine else pair.other
+        largest = max((abs(x) for x in pair.mine.flat if finite(x) and not is_masked(x)), default=0.0)
+        tolerance = compared.tolerance
+        tau = tolerance.rtol + (tolerance.atol / largest if largest else 0.0)
+        context = Context(
+            replace(self.dimensions, width=pair.mine.width),
+            max(tau, 1e-12),
+            self._others(pair),
+            self._operands(key),
+            self.rules.masked_below,
+            self.tolerances.precision,
+            self.tolerances.room(key, pair),
+        )
+        return relations(pair.mine, pair.theirs, context)
+
+    def _others(self, pair: Pair) -> list[Recorded]:
+        """Tensors of mine with as many cells, those that came before first, the nearest first."""
+        tensors = list(self.matched.mine.tensors.values())
+        place = next((i for i, t in enumerate(tensors) if t.name == pair.key), len(tensors))
+        near = tensors[:place][::-1] + tensors[place + 1 :]
+        return [t for t in near if t.size == pair.mine.size][:OTHERS]
+
+    def _operands(self, key: str) -> list[Recorded]:
+        """The tensors of mine that the step was computed from, and those that these were."""
+        graph = self.matched.graph
+        if graph is None:
+            return []
+        found: list[Recorded] = []
+        nodes = [self.matched.refs[key].node]
+        for _ in range(2):
+            refs = [ref for name in nodes for ref in graph.nodes[name].operands if ref is not None]
+            for ref in refs:
+                tensor = self.matched.mine.tensors.get(graph.tensor_name(ref))
+                if tensor is not None and tensor not in found:
+                    found.append(tensor)
+            nodes = [ref.node for ref in refs]
+        return found
+
+    @cached_property
+    def dimensions(self) -> Dimensions:
+        """Heads, features and tokens, from what the graph says of them."""
+        heads = d_model = d_k = n = None
+        graph = self.matched.graph
+        if graph is not None:
+            for owner in (*graph.scopes.values(), *graph.nodes.values()):
+                if heads is None and isinstance(owner.attributes.get("heads"), int):
+                    heads = owner.attributes["heads"]
+                if d_k is None and isinstance(owner.attributes.get("sqrt"), int):
+                    d_k = owner.attributes["sqrt"]
+            for name, spec in graph.inputs.items():
+                if spec.rank >= 2 and graph.node(name).op.drawn is None and spec.kind == "float":
+                    n, d_model = spec.shape[-2], spec.shape[-1]
+                    break
+        if heads is None:
+            counts = [len(f.members) for f in families(self.matched.side) if "head" in words(f.name)]
+            heads = max(counts, default=None)
+        if d_k is None and d_model is not None and heads:
+            d_k = d_model // heads
+        return Dimensions(d_k, d_model, heads, n)
