@@ -43,7 +43,7 @@ def test_what_agrees_ends_with_0(files, mine):
 def test_a_built_in_graph_is_run_on_what_was_recorded(files):
     assert call("attention", files / "same.json", "--n", 3, "--d", 4)[0] == 0
     code, out, _ = call("attention", files / "wrong.json", "--n", 3, "--d", 4)
-    assert code == 1 and "weights is the first, though what goes into it agrees" in out
+    assert code == 1 and "weights is the first to differ; its inputs agree" in out
 
 
 def test_a_python_file_is_run(files):
@@ -56,9 +56,12 @@ def test_a_python_file_is_run(files):
 def test_a_difference_ends_with_1(files):
     code, out, err = call(files / "trace.json", files / "wrong.json")
     assert code == 1 and err == ""
-    assert out.splitlines()[0] == "different: weights is the first, though what goes into it agrees"
-    assert out.splitlines()[1] == "  theirs is mine × 2, which is √d_k (d_k = 4) or √d_model (d_model = 4) or 2"
-    assert f"theirs: {files / 'wrong.json'}" in out
+    assert out.splitlines()[0] == "different: weights is the first to differ; its inputs agree"
+    assert (
+        out.splitlines()[1]
+        == "  yours is the reference × 2, which is √d_k (d_k = 4) or √d_model (d_model = 4) or 2"
+    )
+    assert f"yours: {files / 'wrong.json'}" in out
 
 
 def test_json_and_files(files):

@@ -28,8 +28,8 @@ def test_the_message_is_the_report():
     _, trace, tensors = record(0.5)
     with pytest.raises(AssertionError) as told:
         assert_close(trace, tensors)
-    assert str(told.value).startswith("different: weights is the first, though what goes into it agrees")
-    assert "theirs is mine × 0.5" in str(told.value)
+    assert str(told.value).startswith("different: weights is the first to differ; its inputs agree")
+    assert "yours is the reference × 0.5" in str(told.value)
 
 
 def test_the_fixture(tmp_path):

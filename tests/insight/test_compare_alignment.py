@@ -20,7 +20,7 @@ def test_every_form_agrees(path, form):
     assert comparison.agrees, str(comparison)
     placed = {t.pair.other for t in comparison.tensors} | {name for name, _ in comparison.alignment.copies}
     assert len(placed) >= len(form(trace, case)) - 1  # what is not placed: a query scaled early, of one head
-    assert set(comparison.alignment.theirs_left) <= {"q_scaled"}
+    assert set(comparison.alignment.yours_left) <= {"q_scaled"}
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,10 @@ def test_operands_are_moved_and_it_is_found_behind_new_names():
     wrong = run(graph, feeds, patch={"attention.concat": lambda x: [row[::-1] for row in x]})
     first = compare(trace, torch_fx(wrong, case)).first
     assert first.comparison.name == "block.attention.concat"
-    assert [relation.text for relation in first.relations] == ["mine with its columns reversed"]
+    assert [relation.text for relation in first.relations] == ["the reference with its columns reversed"]
 
 
-def test_batched_heads_of_mine_align_with_heads_one_by_one():
+def test_batched_heads_of_reference_align_with_heads_one_by_one():
     graph = Graph("batched")
     x = graph.input("x", (2, 3, 4))
     scores = graph.matmul(x, x.T, name="scores")
@@ -90,7 +90,7 @@ def test_batched_heads_of_mine_align_with_heads_one_by_one():
     assert comparison.agrees and len(comparison.tensors) == 6
     record["weights1"] = [[2 * v for v in row] for row in record["weights1"]]
     first = compare(trace, record).first
-    assert first.comparison.name == "weights[1]" and first.relations[0].text.startswith("mine × 2, ")
+    assert first.comparison.name == "weights[1]" and first.relations[0].text.startswith("the reference × 2, ")
 
 
 def test_names_are_mapped():
@@ -100,7 +100,7 @@ def test_names_are_mapped():
     record["Z"][0][1] = [[v + 0.5 for v in row] for row in record["Z"][0][1]]
     names = {"block.attention.head*.weights": "Z", "y": "last"}
     first = compare(trace, record, names=names).first
-    assert (first.comparison.name, first.comparison.pair.theirs.name) == (
+    assert (first.comparison.name, first.comparison.pair.yours.name) == (
         "block.attention.head1.weights",
         "Z[0, 1]",
     )
@@ -126,7 +126,7 @@ def test_weights_that_are_stored_the_other_way_round():
     assert comparison.agrees and comparison.find("w_q").pair.how == "value, transposed"
 
 
-def test_a_graph_is_run_on_the_inputs_of_theirs():
+def test_a_graph_is_run_on_the_inputs_of_yours():
     trace, case = recorded.traced(PATHS[1])
     graph, feeds = recorded.block_of(case)
     record = {name.replace("_", "."): value for name, value in feeds.items()} | {"y": [trace["y"]]}

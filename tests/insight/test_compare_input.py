@@ -128,9 +128,9 @@ def test_a_text_is_refused(tmp_path, text, words):
     refused({"a": A}, write(tmp_path / "t.txt", text), words)
 
 
-def refused(mine, theirs, words, **options):
+def refused(reference, yours, words, **options):
     with pytest.raises(GraphError) as told:
-        compare(mine, theirs, **options)
+        compare(reference, yours, **options)
     assert words in str(told.value) and "\n" not in str(told.value), str(told.value)
 
 
@@ -163,12 +163,12 @@ def test_an_npz_that_claims_a_gigabyte_is_refused(tmp_path):
 
 
 def test_other_sources_are_refused(tmp_path):
-    refused({"a": A}, 7, "theirs is a int; expected a trace, a dict of tensors, or the path of a file")
-    refused({"a": A}, {}, "theirs holds no tensors; expected at least one")
-    refused({"a": A}, {"a": "text"}, "theirs: a holds 'text'; expected numbers")
-    refused({"a": A}, {"a": None}, "theirs: a holds None; expected numbers")
-    refused({"a": A}, {"a": [[1.0], [2.0, 3.0]]}, "theirs: a[1] has 2 cells; expected 1, as in its neighbours")
-    refused({"a": A}, {3: A}, "theirs has the name 3; expected text")
+    refused({"a": A}, 7, "yours is a int; expected a trace, a dict of tensors, or the path of a file")
+    refused({"a": A}, {}, "yours holds no tensors; expected at least one")
+    refused({"a": A}, {"a": "text"}, "yours: a holds 'text'; expected numbers")
+    refused({"a": A}, {"a": None}, "yours: a holds None; expected numbers")
+    refused({"a": A}, {"a": [[1.0], [2.0, 3.0]]}, "yours: a[1] has 2 cells; expected 1, as in its neighbours")
+    refused({"a": A}, {3: A}, "yours has the name 3; expected text")
     refused({"a": A}, {"a": [10**400]}, "expected numbers that a double can hold")
     refused({"a": A}, tmp_path, "holds no tensor files; expected .safetensors, .json, .csv, .npy, .npz")
     nested = A
@@ -189,21 +189,23 @@ def graph():
 def test_what_matches_nothing_is_refused():
     trace = run(graph(), {"x": A})
     refused(
-        trace, {"elsewhere": [[7.0, 8.5, 9.25]]}, "no tensor of theirs (elsewhere) is one of mine (x, weights)"
+        trace,
+        {"elsewhere": [[7.0, 8.5, 9.25]]},
+        "no tensor of yours (elsewhere) is one of the reference (x, weights)",
     )
     refused(
         trace,
         {"x": [A, A]},
-        "x is 2 × 2 × 2 in theirs and 2 × 2 in mine; expected two recordings of the same sizes",
+        "x is 2 × 2 × 2 in yours and 2 × 2 in the reference; expected two recordings of the same sizes",
     )
-    refused(trace, {"x": A}, "mine has no tensor 'weight'; expected one of x, weights; did you mean 'weights'?",
+    refused(trace, {"x": A}, "the reference has no tensor 'weight'; expected one of x, weights; did you mean",
             names={"weight": "x"})  # fmt: skip
-    refused(trace, {"x": A}, "theirs has no tensor 'q'; expected one of x", names={"x": "q"})
+    refused(trace, {"x": A}, "yours has no tensor 'q'; expected one of x", names={"x": "q"})
     refused(trace, {"x": A}, "names: 'x[5]' is no part of 2 × 2", names={"x": "x[5]"})
     refused(trace, {"x": B}, "names: x is 2 × 2 and x is 1 × 3; expected as many cells", names={"x": "x"})
     refused(trace, {"x": A}, "names is a list; expected a dict of names", names=["x"])
     refused(
-        graph(), {"y": A}, "theirs did not record x, which graph 'g' is fed; expected feeds, or these tensors"
+        graph(), {"y": A}, "yours did not record x, which graph 'g' is fed; expected feeds, or these tensors"
     )
     refused(graph(), {"x": B}, "x", by="name")
 

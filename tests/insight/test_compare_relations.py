@@ -63,7 +63,7 @@ def heads_reversed(t, sizes):
     return like(t, [[x for i in reversed(range(sizes.h)) for x in row[i * width :][:width]] for row in t.rows])
 
 
-MADE = {  # relation: (kind that is claimed, how theirs is made of mine)
+MADE = {  # relation: (kind that is claimed, how yours is made of the reference)
     "sign": ("sign", each(lambda x: -x)),
     "2": ("factor", each(lambda x: 2 * x)),
     "√d_k": ("factor", lambda t, s: each(lambda x: noisy(x * math.sqrt(s.d_k)))(t, s)),
@@ -117,16 +117,16 @@ def expressible(relation, t, sizes):
 def test_each_relation_is_found(relation):
     kind, make = MADE[relation]
     missed, tried = [], 0
-    for name, sizes, mine in TENSORS:
-        if len(mine.shape) < 2 or not expressible(relation, mine, sizes):
+    for name, sizes, reference in TENSORS:
+        if len(reference.shape) < 2 or not expressible(relation, reference, sizes):
             continue
-        theirs = make(mine, sizes)
-        if theirs.rows == mine.rows:
+        yours = make(reference, sizes)
+        if yours.rows == reference.rows:
             continue
         tried += 1
-        found = relations(mine, theirs, Context(sizes, tau=1e-12))
+        found = relations(reference, yours, Context(sizes, tau=1e-12))
         if kind not in [one.kind for one in found]:
-            missed.append((name, mine.shape, [one.kind for one in found]))
+            missed.append((name, reference.shape, [one.kind for one in found]))
     assert tried > 10
     assert len(missed) <= tried // 50, missed
 
@@ -161,10 +161,12 @@ def test_nothing_is_claimed_of_unrelated_numbers(tau):
     rng = random.Random(1)
     claimed = []
     for _ in range(PAIRS):
-        mine, theirs, others, sizes = unrelated(rng)
-        if mine.rows == theirs.rows:
+        reference, yours, others, sizes = unrelated(rng)
+        if reference.rows == yours.rows:
             continue
-        claimed += [r for r in relations(mine, theirs, Context(sizes, tau, others, others)) if r.kind != "sums"]
+        claimed += [
+            r for r in relations(reference, yours, Context(sizes, tau, others, others)) if r.kind != "sums"
+        ]
     assert claimed == []
 
 
@@ -173,8 +175,8 @@ def test_a_claim_too_easily_made_would_be_seen(monkeypatch):
         sys.modules["graphattn.insight.compare.relations.one_number"], "near", lambda pairs, tau: (True, 100)
     )
     rng = random.Random(1)
-    mine, theirs, others, sizes = unrelated(rng)
-    assert relations(mine, theirs, Context(sizes, 6e-2, others, others))
+    reference, yours, others, sizes = unrelated(rng)
+    assert relations(reference, yours, Context(sizes, 6e-2, others, others))
 
 
 def test_relations_beyond_one_tensor():
@@ -182,11 +184,11 @@ def test_relations_beyond_one_tensor():
     k = folded("k", (3, 4), [RNG.gauss(0, 1) for _ in range(12)])
     part = folded("head0.q", (3, 2), [x for row in q.rows for x in row[:2]])
     context = Context(others=[k], operands=[q])
-    assert [r.text for r in relations(q, k, context)] == ["mine's k"]
+    assert [r.text for r in relations(q, k, context)] == ["the reference's k"]
     square = folded("s", (3, 3), q.flat[:9])
     turned = folded("k", (3, 3), k.flat[:9])
     assert [r.text for r in relations(square, turned.transposed(), Context(others=[turned]))] == [
-        "mine's k transposed"
+        "the reference's k transposed"
     ]
     reshaped = folded("head0.q", (3, 2), q.flat[:6])
     (found,) = relations(part, reshaped, context)
@@ -198,10 +200,12 @@ def test_a_softmax_of_scaled_scores_and_one_over_the_wrong_axis():
         return [[math.exp(x) / math.fsum(map(math.exp, row)) for x in row] for row in rows]
 
     scores = [[RNG.gauss(0, 1) for _ in range(4)] for _ in range(4)]
-    mine = of_dict({"w": softmax(scores)}, "mine").tensors["w"]
-    hot = of_dict({"w": softmax([[2 * x for x in row] for row in scores])}, "theirs").tensors["w"]
-    (found,) = relations(mine, hot, Context(Dimensions(d_k=4), tau=1e-12))
+    reference = of_dict({"w": softmax(scores)}, "the reference").tensors["w"]
+    hot = of_dict({"w": softmax([[2 * x for x in row] for row in scores])}, "yours").tensors["w"]
+    (found,) = relations(reference, hot, Context(Dimensions(d_k=4), tau=1e-12))
     assert found.kind == "temperature" and found.text.endswith("scores × 2, which is √d_k (d_k = 4) or 2")
     columns = [list(c) for c in zip(*softmax(list(map(list, zip(*scores, strict=True)))), strict=True)]
-    (found,) = relations(mine, of_dict({"w": columns}, "theirs").tensors["w"], Context(tau=1e-12))
-    assert found.text == "unlike mine: its columns sum to 1, where mine's rows do (another axis)"
+    (found,) = relations(reference, of_dict({"w": columns}, "yours").tensors["w"], Context(tau=1e-12))
+    assert (
+        found.text == "unlike the reference: its columns sum to 1, where the reference's rows do (another axis)"
+    )

@@ -32,8 +32,8 @@ def test_the_first_lines_say_what_is_wrong_and_where(golden):
     wrong = small(patch={"attention.head0.scaled": doubled, "attention.head1.scaled": doubled})
     comparison = compare(small(), wrong)
     assert str(comparison).startswith(
-        "different: attention.head0.scaled is the first, though what goes into it agrees\n"
-        "  theirs is mine × 2, which is √d_k (d_k = 4)"
+        "different: attention.head0.scaled is the first to differ; its inputs agree\n"
+        "  yours is the reference × 2, which is √d_k (d_k = 4)"
     )
     golden("compare_scale.txt", str(comparison))
 
@@ -45,14 +45,14 @@ def test_agreement_is_said_first():
 
 def test_float32_is_rounding_and_nothing_else():
     trace = small()
-    for theirs in (
+    for yours in (
         small(numbers="float32", level="primitive"),
         recorded_by(small(), lambda name, x: [[FLOAT32.round(v) for v in row] for row in x]),
     ):
-        comparison = compare(trace, theirs)
+        comparison = compare(trace, yours)
         assert str(comparison).startswith("the same but for rounding to float32: ")
         assert comparison.agrees and not comparison.harmless and comparison.precision.name == "float32"
-        strict = compare(trace, theirs, precision="float64")
+        strict = compare(trace, yours, precision="float64")
         assert not strict.agrees
         for divergence in strict.divergences:
             assert [relation.kind for relation in divergence.relations] == ["rounding"], divergence.key
@@ -77,8 +77,8 @@ def test_a_run_in_a_short_format_agrees(fmt, seed):
 def test_the_precision_is_read_off_the_numbers():
     trace = small()
     for fmt in (FLOAT32, FLOAT16, BFLOAT16):
-        theirs = recorded_by(trace, lambda name, x, fmt=fmt: [[fmt.round(v) for v in row] for row in x])
-        assert compare(trace, theirs).precision.name == fmt.name
+        yours = recorded_by(trace, lambda name, x, fmt=fmt: [[fmt.round(v) for v in row] for row in x])
+        assert compare(trace, yours).precision.name == fmt.name
     printed = recorded_by(trace, lambda name, x: [[round(v, 4) for v in row] for row in x])
     comparison = compare(trace, printed)
     assert comparison.agrees and "4 decimals" in comparison.tolerance_text
@@ -90,19 +90,19 @@ def test_the_precision_is_read_off_the_numbers():
 
 def test_one_short_tensor_in_a_longer_recording_agrees():
     trace = small()
-    theirs = recorded_by(trace, lambda name, x: [[FLOAT32.round(v) for v in row] for row in x])
-    theirs["attention.head0.weights"] = [
-        [BFLOAT16.round(v) for v in row] for row in theirs["attention.head0.weights"]
+    yours = recorded_by(trace, lambda name, x: [[FLOAT32.round(v) for v in row] for row in x])
+    yours["attention.head0.weights"] = [
+        [BFLOAT16.round(v) for v in row] for row in yours["attention.head0.weights"]
     ]
-    assert compare(trace, theirs).agrees
+    assert compare(trace, yours).agrees
 
 
 def test_tolerances_may_be_given():
     trace = small()
-    theirs = recorded_by(trace, lambda name, x: [[v + 1e-6 if name == "norm" else v for v in row] for row in x])
-    assert compare(trace, theirs, atol=2e-6).agrees
-    assert list(compare(trace, theirs, rtol=1e-9, atol=1e-7).harmless) == ["norm"]
-    comparison = compare(trace, theirs)
+    yours = recorded_by(trace, lambda name, x: [[v + 1e-6 if name == "norm" else v for v in row] for row in x])
+    assert compare(trace, yours, atol=2e-6).agrees
+    assert list(compare(trace, yours, rtol=1e-9, atol=1e-7).harmless) == ["norm"]
+    comparison = compare(trace, yours)
     assert list(comparison.harmless) == ["norm"] and comparison.agrees
     assert comparison.harmless["norm"].relations[0].kind == "offset"
 
@@ -117,16 +117,16 @@ def test_what_is_masked(x, masked):
 
 
 def test_where_the_user_draws_the_line():
-    theirs = recorded_by(small(), lambda name, x: [[-1e4 if v == -math.inf else v for v in row] for row in x])
-    assert compare(small(), theirs).harmless != {}
-    assert compare(small(), theirs, masked_below=-9000.0).harmless == {}
+    yours = recorded_by(small(), lambda name, x: [[-1e4 if v == -math.inf else v for v in row] for row in x])
+    assert compare(small(), yours).harmless != {}
+    assert compare(small(), yours, masked_below=-9000.0).harmless == {}
 
 
 def test_a_result_is_never_harmless():
     made = specimen("attention", n=3, d=4)
     trace = made.run()
-    theirs = {**recorded_by(trace), "weights": doubled(trace["weights"])}
-    assert compare(trace, theirs).first.comparison.name == "weights"
+    yours = {**recorded_by(trace), "weights": doubled(trace["weights"])}
+    assert compare(trace, yours).first.comparison.name == "weights"
 
 
 def test_masked_cells_are_compared_by_position():
@@ -134,12 +134,14 @@ def test_masked_cells_are_compared_by_position():
         return [[0.0 if v == -math.inf and j == 1 else v for j, v in enumerate(row)] for row in x]
 
     trace = small()
-    theirs = recorded_by(trace, lambda name, x: shown(name, x) if name == "attention.head1.masked" else x)
+    yours = recorded_by(trace, lambda name, x: shown(name, x) if name == "attention.head1.masked" else x)
     for name in ("attention.head1.weights", "attention.head1.out", "attention.concat"):
-        theirs[name] = doubled(theirs[name])
-    theirs["attention.proj"], theirs["residual"] = theirs["residual"], theirs["attention.proj"]
-    first = compare(trace, theirs).first
-    assert first.comparison.name == "attention.head1.masked" and first.comparison.difference.masked_mine == 1
+        yours[name] = doubled(yours[name])
+    yours["attention.proj"], yours["residual"] = yours["residual"], yours["attention.proj"]
+    first = compare(trace, yours).first
+    assert (
+        first.comparison.name == "attention.head1.masked" and first.comparison.difference.masked_reference == 1
+    )
 
 
 def test_huge_numbers_that_are_no_masks_are_compared():
@@ -173,23 +175,23 @@ def blind(empty="zero", fill=None):
     return run(g, feeds, patch=patch)
 
 
-@pytest.mark.parametrize("policy, theirs", [
+@pytest.mark.parametrize("policy, yours", [
     ("nan", blind("nan")), ("uniform", blind(fill=1 / 3)), ("zero", blind()), ("any", blind("nan")),
     ("any", blind(fill=1 / 3)),
 ])  # fmt: skip
-def test_rows_that_see_nothing_follow_the_policy(policy, theirs):
-    mine = blind()
-    assert compare(mine, theirs, empty=policy).agrees
+def test_rows_that_see_nothing_follow_the_policy(policy, yours):
+    reference = blind()
+    assert compare(reference, yours, empty=policy).agrees
     if policy in ("nan", "uniform"):
-        first = compare(mine, theirs).first
+        first = compare(reference, yours).first
         assert first.comparison.name == "weights"
         assert first.relations[0].kind == ("NaN" if policy == "nan" else "one row")
-        assert not compare(mine, theirs, empty="zero").agrees
+        assert not compare(reference, yours, empty="zero").agrees
 
 
 def test_a_policy_excuses_no_other_row():
-    theirs = blind(fill=1 / 3)
-    record = {name: theirs[name] for name in theirs.names if theirs.spec(name).kind == "float"}
+    yours = blind(fill=1 / 3)
+    record = {name: yours[name] for name in yours.names if yours.spec(name).kind == "float"}
     record["out"] = [[9.0, 9.0], *record["out"][1:]]
     assert compare(blind(), record, empty="uniform").first.comparison.name == "out"
 
@@ -223,6 +225,6 @@ def test_what_was_not_recorded_between_is_said():
 
 def test_lines_are_not_endless():
     trace, _ = recorded.traced(recorded.PATHS[-1])
-    theirs = {name: trace[name] for name in trace.names}
-    theirs["w_q"] = doubled(theirs["w_q"])
-    assert max(map(len, str(compare(trace, theirs)).splitlines())) <= 120
+    yours = {name: trace[name] for name in trace.names}
+    yours["w_q"] = doubled(yours["w_q"])
+    assert max(map(len, str(compare(trace, yours)).splitlines())) <= 120

@@ -1,11 +1,11 @@
-"""compare(mine, theirs): where two recordings of the same computation part, and what the relation is there.
+"""compare(reference, yours): where two recordings of the same computation part, and what the relation is there.
 
     comparison = compare(trace, "port.json")
     comparison.agrees          False
     print(comparison)          what is wrong, where, and a table of every tensor
     comparison.first           the first divergence: its tensor, its inputs, its relation
 
-`mine` is a trace, a graph (which is run on the inputs that theirs recorded), or whatever `theirs` may be: a
+`reference` is a trace, a graph (which is run on the inputs that yours recorded), or whatever `yours` may be: a
 dict of tensors of any framework, or the path of a file or folder (`recording.read`). Tensors are matched by
 `alignment.align`. Two cells agree within the tolerance; masked cells agree with masked cells; NaN agrees with
 nothing.
@@ -36,8 +36,8 @@ from .tolerance import Tolerances
 
 
 def compare(
-    mine: Any,
-    theirs: Any,
+    reference: Any,
+    yours: Any,
     *,
     names: Mapping[str, str] | None = None,
     by: str = "name",
@@ -52,19 +52,22 @@ def compare(
 ) -> Comparison:
     """Compare two recordings (see the module's docstring).
 
-    names: {mine: theirs} for tensors whose names differ; `head*.weights` stands for all heads, and
+    names: {reference: yours} for tensors whose names differ; `head*.weights` stands for all heads, and
     `attn[0, 1]` for a part. by: "value" ignores names. precision: float64, float32, bfloat16 or float16, from
     which, and from the length of each sum, tolerances are derived; without it, the coarser of what the numbers
-    themselves hold. rtol, atol: |theirs − mine| ≤ atol + rtol · |mine| instead. nan_equal: NaN agrees with NaN.
-    masked_below: what is this small or smaller is masked too. empty: what theirs gives for a row that sees
-    nothing: "zero", "nan", "uniform" or "any"; without it, such rows are compared as they are. feeds, level:
-    for a graph, what to run it on (unless theirs recorded its inputs) and how far to zoom in.
+    themselves hold. rtol, atol: |yours − reference| ≤ atol + rtol · |reference| instead. nan_equal: NaN agrees
+    with NaN. masked_below: what is this small or smaller is masked too. empty: what yours gives for a row that
+    sees nothing: "zero", "nan", "uniform" or "any"; without it, such rows are compared as they are. feeds,
+    level: for a graph, what to run it on (unless yours recorded its inputs) and how far to zoom in.
 
     Raises a `GraphError` where something cannot be read, or nothing can be compared.
     """
     names = _read_names(names)
-    other = read(theirs, "theirs")
-    own = read(run_on(mine, other, names, feeds, level) if isinstance(mine, Graph) else mine, "mine")
+    other = read(yours, "yours")
+    own = read(
+        run_on(reference, other, names, feeds, level) if isinstance(reference, Graph) else reference,
+        "the reference",
+    )
     alignment = align(own, other, names, by)
     if not alignment.pairs:
         raise _nothing_in_common(own, other, alignment)
@@ -78,18 +81,19 @@ def _read_names(names: Any) -> dict[str, str]:
     if names is None:
         return {}
     if not isinstance(names, Mapping):
-        raise GraphError(f"names is a {type(names).__name__}; expected a dict of names, mine: theirs")
+        raise GraphError(f"names is a {type(names).__name__}; expected a dict of names, reference: yours")
     return dict(names)
 
 
-def _nothing_in_common(mine: Recording, theirs: Recording, alignment: Alignment) -> GraphError:
+def _nothing_in_common(reference: Recording, yours: Recording, alignment: Alignment) -> GraphError:
     if alignment.misfits:
         a, b = alignment.misfits[0]
         return GraphError(
-            f"{b.name} is {sizes(b.shape)} in theirs and {sizes(a.shape)} in mine;"
+            f"{b.name} is {sizes(b.shape)} in yours and {sizes(a.shape)} in the reference;"
             " expected two recordings of the same sizes"
         )
     return GraphError(
-        f"no tensor of theirs ({listed(list(theirs.tensors), 4)}) is one of mine"
-        f" ({listed(list(mine.tensors), 4)}), by name, by value or by relation; expected names={{mine: theirs}}"
+        f"no tensor of yours ({listed(list(yours.tensors), 4)}) is one of the reference"
+        f" ({listed(list(reference.tensors), 4)}), by name, by value or by relation;"
+        " expected names={reference: yours}"
     )

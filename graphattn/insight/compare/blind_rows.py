@@ -1,7 +1,7 @@
 """Rows that see nothing: a row of weights whose every cell is masked, and what is computed from it.
 
 What such a row holds is a convention: zeros, NaN, or uniform weights. With a policy, those rows are left out
-where theirs follows it.
+where yours follows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BlindRows:
         self.known = matched.trace is not None
         """Whether masks are known; else the values tell."""
         self.kept = True
-        """Whether theirs followed the policy so far."""
+        """Whether yours followed the policy so far."""
         self.rows: dict[Ref, frozenset[int]] = self._rows() if empty is not None and self.known else {}
 
     def _rows(self) -> dict[Ref, frozenset[int]]:
@@ -49,7 +49,7 @@ class BlindRows:
         return found
 
     def _hidden(self, name: str) -> set[int]:
-        """The rows of a tensor of mine with nothing but hidden cells."""
+        """The rows of a tensor of the reference with nothing but hidden cells."""
         trace = self.matched.trace
         assert trace is not None
         mask = trace.masked(name)
@@ -82,7 +82,7 @@ class BlindRows:
         return skip
 
     def _fits(self, row: list[Any]) -> bool:
-        """Whether a row of theirs is what the policy says."""
+        """Whether a row of yours is what the policy says."""
         if self.empty == "nan":
             return all(y != y for y in row)
         if self.empty == "zero":

@@ -4,7 +4,7 @@
 are one class, "masked": two masked cells agree, whatever each holds, and a masked cell never agrees with a
 visible one. NaN agrees with nothing, not even with NaN unless that is asked for. All else is subtracted.
 
-Differences of two cells a (mine) and b (theirs): absolute |b − a|, relative |b − a| / |a|, and in
+Differences of two cells a (the reference) and b (yours): absolute |b − a|, relative |b − a| / |a|, and in
 ulps, the spacing of the coarser format around a.
 """
 
@@ -80,9 +80,9 @@ class Difference:
     """Cells that do not agree since one is masked, NaN or infinite and the other is not."""
     nan: int = 0
     """Cells that are NaN in one or both, and therefore never agree."""
-    masked_mine: int = 0
-    """Cells that are masked in mine alone."""
-    masked_theirs: int = 0
+    masked_reference: int = 0
+    """Cells that are masked in the reference alone."""
+    masked_yours: int = 0
     beyond: list[tuple[Sequence[Any], Sequence[Any], float]] = field(default_factory=list, repr=False)
     """Rows of visible numbers with some that do not agree, and how far apart they may be."""
     skipped: set[int] = field(default_factory=set, repr=False)
@@ -157,12 +157,12 @@ Skip = Callable[[int, list[Any], list[Any]], bool]
 
 
 def measure(
-    mine: Recorded, theirs: Recorded, tolerance: Tolerance, rules: Rules, skip: Skip | None = None
+    reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: Rules, skip: Skip | None = None
 ) -> Difference:
     """The difference of two tensors with equal rows. `skip` says of a row, by number, that it is left out."""
-    found = Difference((mine, theirs), rules, tolerance, mine.size)
+    found = Difference((reference, yours), rules, tolerance, reference.size)
     look = _row_looker(found)
-    for i, (a, b) in enumerate(zip(mine.rows, theirs.rows)):
+    for i, (a, b) in enumerate(zip(reference.rows, yours.rows)):
         if a == b:
             total = sum(a)
             if total == total:  # no NaN, which a list holds equal to itself
@@ -247,9 +247,9 @@ def _visible(
             hidden, other = is_masked(x, below), is_masked(y, below)
             if hidden != other:
                 if hidden:
-                    found.masked_mine += 1
+                    found.masked_reference += 1
                 else:
-                    found.masked_theirs += 1
+                    found.masked_yours += 1
                 wrong.append(j)
             elif not hidden:
                 plain = math.isfinite(x) and math.isfinite(y)

@@ -11,6 +11,7 @@ from ...core.errors import GraphError
 from ...core.rounded import Format
 from .alignment import Alignment, Pair
 from .cell_classes import Difference, Tolerance
+from .comparison_text import comparison_data, comparison_text
 from .flow import Flow
 from .recording import Recording, listed
 from .relations import Relation
@@ -30,15 +31,17 @@ class TensorComparison:
 
     @property
     def name(self) -> str:
-        return self.pair.mine.name
+        return self.pair.reference.name
 
     @property
     def index(self) -> tuple[int, ...] | None:
         """Where the largest difference is, or the first cell that does not agree."""
         at = self.difference.absolute_at
-        if not self.difference.agrees and (self.difference.nan or self.difference.masked_mine or at is None):
+        if not self.difference.agrees and (
+            self.difference.nan or self.difference.masked_reference or at is None
+        ):
             at = self.difference.first_over
-        return None if at is None else self.pair.mine.index(*at)
+        return None if at is None else self.pair.reference.index(*at)
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Divergence:
 
     @cached_property
     def relations(self) -> list[Relation]:
-        """What theirs has to do with mine there, the simplest first."""
+        """What yours has to do with the reference there, the simplest first."""
         return self.find(self.comparison)
 
 
@@ -63,8 +66,8 @@ class Divergence:
 class Comparison:
     """What `compare` found (see the module's docstring)."""
 
-    mine: Recording
-    theirs: Recording
+    reference: Recording
+    yours: Recording
     tensors: list[TensorComparison]
     alignment: Alignment
     divergences: list[Divergence]
@@ -86,7 +89,7 @@ class Comparison:
         return self.divergences[0] if self.divergences else None
 
     def find(self, name: str) -> TensorComparison:
-        """The comparison of a tensor, by its name in mine."""
+        """The comparison of a tensor, by its name in the reference."""
         for tensor in self.tensors:
             if name in (tensor.name, tensor.pair.key):
                 return tensor
@@ -95,14 +98,10 @@ class Comparison:
 
     def text(self, everything: bool = False) -> str:
         """The report; `everything` lists also the tensors that agree."""
-        from .comparison_text import comparison_text
-
         return comparison_text(self, everything)
 
     def data(self) -> dict[str, Any]:
         """The same as dicts and lists that JSON can hold."""
-        from .comparison_text import comparison_data
-
         return comparison_data(self)
 
     def __str__(self) -> str:

@@ -2,10 +2,10 @@
 
 The first lines say what is wrong and where; below stand what it was judged by, and a table:
 
-    different: head0.scaled is the first, though what goes into it agrees
-      theirs is mine × 2.828427, which is √d_k (d_k = 8)
+    different: head0.scaled is the first to differ; its inputs agree
+      yours is the reference × 2.828427, which is √d_k (d_k = 8)
       head0.scaled = scale(head0.scores, sqrt=8)   4 × 4
-      at [0, 1]   mine 0.1234   theirs 0.3490   16 of 16 cells differ
+      at [0, 1]   the reference 0.1234   yours 0.3490   16 of 16 cells differ
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .recording import listed
 
 if TYPE_CHECKING:
-    from . import Comparison, Divergence, TensorComparison
+    from .comparison import Comparison, Divergence, TensorComparison
 
 WIDTH = 100
 ROWS = 40
@@ -44,7 +44,7 @@ def _verdict(comparison: Comparison) -> list[str]:
     if same:
         lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
-        lines += _wrapped(f"also, apart from that: {other.comparison.name}: theirs is {_told(other)}")
+        lines += _wrapped(f"also, apart from that: {other.comparison.name}: yours is {_told(other)}")
     return lines
 
 
@@ -54,25 +54,25 @@ def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
     if first.source:
         head = f"different: {name}, which is not computed but given: the two runs were not given the same"
     elif comparison.flow is None:
-        head = (
-            f"different: {name} is the first in the order of mine (no graph: what it comes from is not known)"
-        )
+        head = f"different: {name} is the first to differ, in the reference's order (there is no graph)"
     elif first.inputs:
-        head = f"different: {name} is the first, though what goes into it agrees"
+        head = f"different: {name} is the first to differ; its inputs agree"
     else:
-        head = f"different: {name} is the first (theirs did not record what goes into it)"
+        head = f"different: {name} is the first to differ (yours did not record its inputs)"
     lines = textwrap.wrap(head, WIDTH, break_long_words=False)
-    if found.pair.theirs.name != name:
-        lines += _wrapped(f"theirs calls it {found.pair.theirs.name} (matched by {found.pair.how})")
-    lines += _wrapped(f"theirs is {_told(first)}")
+    if found.pair.yours.name != name:
+        lines += _wrapped(f"yours calls it {found.pair.yours.name} (matched by {found.pair.how})")
+    lines += _wrapped(f"yours is {_told(first)}")
     step = _step(comparison, first)
-    lines += _wrapped(f"{step}   {_shape(found.pair.mine.shape)}" if step else _shape(found.pair.mine.shape))
+    lines += _wrapped(
+        f"{step}   {_shape(found.pair.reference.shape)}" if step else _shape(found.pair.reference.shape)
+    )
     lines += _wrapped(_where(found))
     if first.inputs:
         lines += _wrapped(f"agrees before it: {listed(list(first.inputs), 10)}")
     if first.between:
         lines += _wrapped(
-            f"between them theirs recorded nothing of {listed(list(first.between), 10)}:"
+            f"not recorded between them: {listed(list(first.between), 10)};"
             " the mistake may be in any of these steps"
         )
     return lines
@@ -84,7 +84,7 @@ def _simplest(divergence: Divergence) -> str:
 
 def _told(divergence: Divergence) -> str:
     if not divergence.relations:
-        return "unrelated to mine, as far as was looked"
+        return "in no relation to the reference that was looked for"
     return "; ".join(relation.text for relation in divergence.relations[:3])
 
 
@@ -114,21 +114,21 @@ def _where(found: TensorComparison) -> str:
         at = difference.first_over if index != _at(found, difference.absolute_at) else difference.absolute_at
         assert at is not None
         row, column = at
-        a, b = found.pair.mine.rows[row][column], found.pair.theirs.rows[row][column]
-        text = f"at {list(index)}   mine {number(a)}   theirs {number(b)}   "
+        a, b = found.pair.reference.rows[row][column], found.pair.yours.rows[row][column]
+        text = f"at {list(index)}   the reference {number(a)}   yours {number(b)}   "
     text += f"{difference.over:,} of {difference.cells:,} cells differ"
     more = []
     if difference.nan:
         more.append(f"{difference.nan:,} are NaN")
-    if difference.masked_mine:
-        more.append(f"{difference.masked_mine:,} masked in mine only")
-    if difference.masked_theirs:
-        more.append(f"{difference.masked_theirs:,} masked in theirs only")
+    if difference.masked_reference:
+        more.append(f"{difference.masked_reference:,} masked in the reference only")
+    if difference.masked_yours:
+        more.append(f"{difference.masked_yours:,} masked in yours only")
     return text + (f" ({', '.join(more)})" if more else "")
 
 
 def _at(found: TensorComparison, at: tuple[int, int] | None) -> tuple[int, ...] | None:
-    return None if at is None else found.pair.mine.index(*at)
+    return None if at is None else found.pair.reference.index(*at)
 
 
 def _agreement(comparison: Comparison) -> list[str]:
@@ -160,11 +160,11 @@ def _agreement(comparison: Comparison) -> list[str]:
 def _remarks(comparison: Comparison) -> list[str]:
     alignment = comparison.alignment
     lines = []
-    if (comparison.mine.title, comparison.theirs.title) != ("mine", "theirs"):
-        lines.append(f"mine: {comparison.mine.title}   theirs: {comparison.theirs.title}")
+    if (comparison.reference.title, comparison.yours.title) != ("the reference", "yours"):
+        lines.append(f"the reference: {comparison.reference.title}   yours: {comparison.yours.title}")
     lines += _hanging("tolerance", comparison.tolerance_text)
     for key, found in comparison.harmless.items():
-        told = f"theirs is {found.relations[0].text}" if found.relations else "theirs differs"
+        told = f"yours is {found.relations[0].text}" if found.relations else "yours differs"
         lines += _hanging("harmless", f"{key}: {told}; everything computed from it agrees")
     carried = [t.name for t in comparison.tensors if t.status == "carried"]
     if carried:
@@ -172,17 +172,17 @@ def _remarks(comparison: Comparison) -> list[str]:
     renamed = _renamed(comparison)
     if renamed:
         lines += _hanging("matched", listed(renamed, 12))
-    if alignment.mine_left and len(alignment.mine_left) < len(comparison.mine.tensors):
-        lines += _hanging("not in theirs", listed(alignment.mine_left))
-    if alignment.theirs_left:
-        lines += _hanging("not in mine", listed(alignment.theirs_left))
+    if alignment.reference_left and len(alignment.reference_left) < len(comparison.reference.tensors):
+        lines += _hanging("not in yours", listed(alignment.reference_left))
+    if alignment.yours_left:
+        lines += _hanging("not in the reference", listed(alignment.yours_left))
     for note in comparison.notes:
         lines += _hanging("note", note)
     return lines
 
 
 def _renamed(comparison: Comparison) -> list[str]:
-    """What was not matched by a name: mine = theirs (by value); the parts of one tensor together."""
+    """What was not matched by a name: the reference = yours (by value); the parts of one tensor together."""
     wholes: dict[tuple[str, str], list[str]] = {}
     for found in comparison.tensors:
         if found.pair.how not in ("name", "mapping"):
@@ -241,7 +241,7 @@ def _row(found: TensorComparison) -> tuple[str, ...]:
     difference = found.difference
     return (
         found.name,
-        _shape(found.pair.mine.shape),
+        _shape(found.pair.reference.shape),
         found.status,
         number(difference.absolute),
         number(difference.relative),
@@ -282,8 +282,8 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             key: [_relation_data(relation) for relation in found.relations]
             for key, found in comparison.harmless.items()
         },
-        "not in theirs": comparison.alignment.mine_left,
-        "not in mine": comparison.alignment.theirs_left,
+        "not in yours": comparison.alignment.reference_left,
+        "not in the reference": comparison.alignment.yours_left,
         "notes": comparison.notes,
         "tensors": [_tensor_data(t) for t in comparison.tensors],
     }
@@ -292,7 +292,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
 def _divergence_data(divergence: Divergence) -> dict[str, Any]:
     return {
         "tensor": divergence.comparison.name,
-        "theirs": divergence.comparison.pair.theirs.name,
+        "yours": divergence.comparison.pair.yours.name,
         "inputs": list(divergence.inputs),
         "not recorded between": list(divergence.between),
         "relations": [_relation_data(relation) for relation in divergence.relations],
@@ -307,10 +307,10 @@ def _tensor_data(found: TensorComparison) -> dict[str, Any]:
     difference, pair = found.difference, found.pair
     return {
         "name": found.name,
-        "theirs": pair.theirs.name,
+        "yours": pair.yours.name,
         "matched by": pair.how,
-        "shape": list(pair.mine.shape),
-        "shape in theirs": list(pair.theirs.shape),
+        "shape": list(pair.reference.shape),
+        "shape in yours": list(pair.yours.shape),
         "status": found.status,
         "cells": difference.cells,
         "cells that differ": difference.over,
@@ -319,8 +319,8 @@ def _tensor_data(found: TensorComparison) -> dict[str, Any]:
         "ulps": _plain(difference.ulps),
         "at": None if found.index is None else list(found.index),
         "nan": difference.nan,
-        "masked in mine only": difference.masked_mine,
-        "masked in theirs only": difference.masked_theirs,
+        "masked in the reference only": difference.masked_reference,
+        "masked in yours only": difference.masked_yours,
     }
 
 

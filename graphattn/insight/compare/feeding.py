@@ -1,4 +1,4 @@
-"""What a graph is fed so that its run can be compared: the inputs that theirs recorded."""
+"""What a graph is fed so that its run can be compared: the inputs that yours recorded."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .alignment import words
 from .recording import Recorded, Recording, folded, listed
 
 
-def run_on(graph: Graph, theirs: Recording, names: Mapping[str, str], feeds: Any, level: str | None) -> Trace:
-    """The trace of a graph on what it is fed, or else on the inputs that theirs recorded."""
+def run_on(graph: Graph, yours: Recording, names: Mapping[str, str], feeds: Any, level: str | None) -> Trace:
+    """The trace of a graph on what it is fed, or else on the inputs that yours recorded."""
     given = {} if feeds is None else dict(feeds)
-    by_words = {words(name): tensor for name, tensor in theirs.tensors.items()}
+    by_words = {words(name): tensor for name, tensor in yours.tensors.items()}
     missing = []
     for name, spec in graph.inputs.items():
         if name in given:
             continue
-        tensor = theirs.need(names[name]) if name in names else theirs.find(name) or by_words.get(words(name))
+        tensor = yours.need(names[name]) if name in names else yours.find(name) or by_words.get(words(name))
         if tensor is None:
             missing.append(name)
             continue
@@ -30,8 +30,8 @@ def run_on(graph: Graph, theirs: Recording, names: Mapping[str, str], feeds: Any
         given[name] = value if spec.kind == "float" else _of_kind(tensor, spec.kind)
     if missing:
         raise GraphError(
-            f"theirs did not record {listed(missing)}, which graph {graph.name!r} is fed;"
-            " expected feeds, or these tensors in theirs"
+            f"yours did not record {listed(missing)}, which graph {graph.name!r} is fed;"
+            " expected feeds, or these tensors in yours"
         )
     return run(graph, given, level=level, allow_nonfinite=True)
 

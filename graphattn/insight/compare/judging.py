@@ -39,8 +39,8 @@ def judge(matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRo
         if tensor.status in DIFFERENT:
             tensor.status = "harmless"
     return Comparison(
-        matched.mine,
-        matched.theirs,
+        matched.reference,
+        matched.yours,
         [tensor for tensors in results.values() for tensor in tensors],
         matched.alignment,
         divergences,
@@ -64,17 +64,17 @@ class _Measuring:
 
     def pair(self, key: str, pair: Pair) -> TensorComparison:
         tolerance = self.tolerances.of(key, pair)
-        if pair.mine.shape != pair.theirs.shape:
-            cells = pair.mine.size
-            sides = (pair.mine, pair.theirs)
+        if pair.reference.shape != pair.yours.shape:
+            cells = pair.reference.size
+            sides = (pair.reference, pair.yours)
             apart = Difference(sides, self.rules, tolerance, cells, agrees=False, other_class=cells)
             return TensorComparison(pair, apart, tolerance, "other shape")
         skip = self.blind.skip(key)
-        difference = measure(pair.mine, pair.theirs, tolerance, self.rules, skip)
+        difference = measure(pair.reference, pair.yours, tolerance, self.rules, skip)
         if not difference.agrees:
             coarser = self.tolerances.coarser(key, pair)
             if coarser is not None:
-                again = measure(pair.mine, pair.theirs, coarser, self.rules, skip)
+                again = measure(pair.reference, pair.yours, coarser, self.rules, skip)
                 if again.agrees:
                     difference, tolerance = again, coarser
         status = "differs" if not difference.agrees else "close" if difference.unequal else "equal"

@@ -12,21 +12,21 @@ from .recording import Recording
 
 
 class Matched:
-    """What is compared. A `key` is a tensor's name in the graph that one of the two recordings is a trace of (in
-    mine, where neither is one)."""
+    """What is compared. A `key` is a tensor's name in the graph that one of the two recordings is a
+    trace of (in the reference, where neither is one)."""
 
-    def __init__(self, mine: Recording, theirs: Recording, alignment: Alignment) -> None:
-        self.mine, self.theirs, self.alignment = mine, theirs, alignment
-        self.trace: Trace | None = mine.trace
-        """The trace of mine; None where mine is no trace."""
-        self.side = mine if mine.trace is not None or theirs.trace is None else theirs
+    def __init__(self, reference: Recording, yours: Recording, alignment: Alignment) -> None:
+        self.reference, self.yours, self.alignment = reference, yours, alignment
+        self.trace: Trace | None = reference.trace
+        """The trace of the reference; None where the reference is no trace."""
+        self.side = reference if reference.trace is not None or yours.trace is None else yours
         """The recording that the graph is of."""
         self.graph: Graph | None = None if self.side.trace is None else self.side.trace.graph
         self.by_key: dict[str, list[Pair]] = {}
         for pair in alignment.pairs:
-            self.by_key.setdefault(pair.key if self.side is mine else pair.other, []).append(pair)
+            self.by_key.setdefault(pair.key if self.side is reference else pair.other, []).append(pair)
         for ours, others in alignment.misfits:
-            key = ours.name if self.side is mine else others.name
+            key = ours.name if self.side is reference else others.name
             self.by_key[key] = [Pair(ours.name, ours, others, "name", others.name)]
         self.misfits = frozenset(ours.name for ours, _ in alignment.misfits)
         self.flow = None if self.graph is None else Flow(self.graph, self.by_key)

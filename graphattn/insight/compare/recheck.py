@@ -28,7 +28,7 @@ CELL_LIMIT = 4096
 
 
 class Recheck:
-    """What the steps of mine give from the inputs that theirs recorded."""
+    """What the steps of the reference give from the inputs that yours recorded."""
 
     def __init__(self, matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRows) -> None:
         self.matched, self.tolerances, self.rules, self.blind = matched, tolerances, rules, blind
@@ -57,23 +57,23 @@ class Recheck:
                     tensor.status = "carried"
 
     def _is_carried(self, trace: Trace, key: str, inputs: list[str]) -> bool:
-        """Whether a tensor of theirs is what mine's steps give from theirs's inputs."""
+        """Whether a tensor of yours is what the reference's steps give from your inputs."""
         patch: dict[str, Any] = {}
         for name in inputs:
             (first, *rest) = self.matched.by_key[name]
             if not rest and trace.spec(name).kind == "float":
-                patch[name] = first.theirs.nested()
+                patch[name] = first.yours.nested()
         feeds = {name: trace[name] for name in trace.graph.inputs if name in trace}
         try:
             again = run(trace.graph, feeds, level="block", patch=patch, targets=[key], allow_nonfinite=True)
         except GraphError:
             return False
-        expected = read(Trace.restore(again.graph, {key: again[key]}), "mine").need(key)
+        expected = read(Trace.restore(again.graph, {key: again[key]}), "the reference").need(key)
         for pair in self.matched.by_key[key]:
-            if pair.mine.shape != expected.shape:
+            if pair.reference.shape != expected.shape:
                 return False
             tolerance = self.tolerances.of(key, pair)
-            difference = measure(expected, pair.theirs, tolerance, self.rules, self.blind.skip(key))
+            difference = measure(expected, pair.yours, tolerance, self.rules, self.blind.skip(key))
             if not difference.agrees and not self._emulated(trace, key, patch, feeds, expected, pair):
                 return False
         return True
@@ -87,7 +87,7 @@ class Recheck:
         expected: Recorded,
         pair: Pair,
     ) -> bool:
-        """Whether theirs is as far from the exact result as the same steps in its precision are."""
+        """Whether yours is as far from the exact result as the same steps in its precision are."""
         precision = self.tolerances.precision
         if precision is FLOAT64 or expected.size > CELL_LIMIT:
             return False
@@ -99,5 +99,7 @@ class Recheck:
             return False
         rows = [list(map(float, row)) for _, row in nested.rows(short[key], len(expected.shape))]
         own = measure(expected, Recorded(key, expected.shape, rows), Tolerance(), self.rules)
-        seen = measure(expected, pair.theirs, Tolerance(), self.rules)
-        return not (seen.nan or seen.masked_mine or seen.masked_theirs) and seen.absolute <= 8 * own.absolute
+        seen = measure(expected, pair.yours, Tolerance(), self.rules)
+        return (
+            not (seen.nan or seen.masked_reference or seen.masked_yours) and seen.absolute <= 8 * own.absolute
+        )

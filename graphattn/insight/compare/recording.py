@@ -23,6 +23,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from graphattn.dumps.load import load_trace, read_text
+
 from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.numbers import FLOAT, dot
@@ -177,7 +179,7 @@ def _fold(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
 # ---------------------------------------------------------------- reading
 
 
-def read(source: Any, title: str = "theirs") -> Recording:
+def read(source: Any, title: str = "yours") -> Recording:
     """The tensors of a source (see the module's docstring); `title` is what messages call it.
 
     Raises a `GraphError` that says what is wrong with it, `OSError` where a file cannot be read.
@@ -197,7 +199,7 @@ def read(source: Any, title: str = "theirs") -> Recording:
     )
 
 
-def of_trace(trace: Trace, title: str = "mine") -> Recording:
+def of_trace(trace: Trace, title: str = "the reference") -> Recording:
     """The tensors that a trace holds."""
     tensors: dict[str, Recorded] = {}
     near = None if trace.numbers is FLOAT or trace.numbers.cell is float else trace.numbers.near
@@ -261,8 +263,6 @@ def read_file(path: str | os.PathLike[str]) -> Recording:
     ending = path.suffix.lower()
     if ending in READERS and ending != ".json":
         return of_dict(read_tensors(path).tensors, str(path))
-    from graphattn.dumps.load import load_trace, read_text
-
     text = read_text(path)
     saved = SAVED.match(text) or SAVED_JSON.search(text[:1000])
     if saved and saved[1] == "graph":

@@ -26,14 +26,14 @@ class Surroundings:
         self.matched, self.tolerances, self.rules = matched, tolerances, rules
 
     def relations(self, compared: TensorComparison) -> list[Relation]:
-        """What theirs has to do with mine, the simplest first."""
+        """What yours has to do with the reference, the simplest first."""
         pair = compared.pair
-        key = pair.key if self.matched.side is self.matched.mine else pair.other
-        largest = max((abs(x) for x in pair.mine.flat if finite(x) and not is_masked(x)), default=0.0)
+        key = pair.key if self.matched.side is self.matched.reference else pair.other
+        largest = max((abs(x) for x in pair.reference.flat if finite(x) and not is_masked(x)), default=0.0)
         tolerance = compared.tolerance
         tau = tolerance.rtol + (tolerance.atol / largest if largest else 0.0)
         context = Context(
-            replace(self.dimensions, width=pair.mine.width),
+            replace(self.dimensions, width=pair.reference.width),
             max(tau, 1e-12),
             self._others(pair),
             self._operands(key),
@@ -41,17 +41,17 @@ class Surroundings:
             self.tolerances.precision,
             self.tolerances.room(key, pair),
         )
-        return relations(pair.mine, pair.theirs, context)
+        return relations(pair.reference, pair.yours, context)
 
     def _others(self, pair: Pair) -> list[Recorded]:
-        """Tensors of mine with as many cells, those that came before first, the nearest first."""
-        tensors = list(self.matched.mine.tensors.values())
+        """Tensors of the reference with as many cells, those that came before first, the nearest first."""
+        tensors = list(self.matched.reference.tensors.values())
         place = next((i for i, t in enumerate(tensors) if t.name == pair.key), len(tensors))
         near = tensors[:place][::-1] + tensors[place + 1 :]
-        return [t for t in near if t.size == pair.mine.size][:OTHERS]
+        return [t for t in near if t.size == pair.reference.size][:OTHERS]
 
     def _operands(self, key: str) -> list[Recorded]:
-        """The tensors of mine that the step was computed from, and those that these were."""
+        """The tensors of the reference that the step was computed from, and those that these were."""
         graph = self.matched.graph
         if graph is None:
             return []
@@ -60,7 +60,7 @@ class Surroundings:
         for _ in range(2):
             refs = [ref for name in nodes for ref in graph.nodes[name].operands if ref is not None]
             for ref in refs:
-                tensor = self.matched.mine.tensors.get(graph.tensor_name(ref))
+                tensor = self.matched.reference.tensors.get(graph.tensor_name(ref))
                 if tensor is not None and tensor not in found:
                     found.append(tensor)
             nodes = [ref.node for ref in refs]

@@ -1,7 +1,7 @@
 """How far apart the two sides of a tensor may be.
 
 Given (rtol, atol); or derived from the format that both sides hold and the length of the sums on the way to the
-tensor (`precision.growth`); or, where theirs was printed with few digits, half a unit of the last.
+tensor (`precision.growth`); or, where yours was printed with few digits, half a unit of the last.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class Tolerances:
         if precision is not None:
             self.precision = precision_of(precision)
         else:
-            sides = [recorded_precision(matched.mine), recorded_precision(matched.theirs)]
+            sides = [recorded_precision(matched.reference), recorded_precision(matched.yours)]
             self.precision: Format = min(sides, key=lambda fmt: fmt.bits)
-            if matched.theirs.trace is None and self.precision is FLOAT64:
+            if matched.yours.trace is None and self.precision is FLOAT64:
                 self._read_print()
         self.bounds = {} if matched.graph is None else growth(matched.graph, self.precision)
         self.units: dict[Ref, float] = {}
         """The unit in the last place of each tensor, as a part of 1: that of the coarsest that went into it."""
 
     def _read_print(self) -> None:
-        """Find whether theirs was printed with fewer digits than mine has."""
-        printed = digits(self.matched.theirs.tensors.values())
-        if printed is None or digits(self.matched.mine.tensors.values()) is not None:
+        """Find whether yours was printed with fewer digits than the reference has."""
+        printed = digits(self.matched.yours.tensors.values())
+        if printed is None or digits(self.matched.reference.tensors.values()) is not None:
             return
         self.precision = FLOAT32
-        self.decimals = decimals(t for t in self.matched.theirs.tensors.values() if t.width > 1)
+        self.decimals = decimals(t for t in self.matched.yours.tensors.values() if t.width > 1)
         if self.decimals is None:
             self.digits = printed
 
@@ -83,13 +83,15 @@ class Tolerances:
     def room(self, key: str, pair: Pair) -> float:
         """How many units of the precision two right runs may be apart."""
         ref = self.matched.refs.get(key)
-        return ROOM * (default_bound(pair.mine, self.precision) if ref is None else max(self.bounds[ref], 2.0))
+        return ROOM * (
+            default_bound(pair.reference, self.precision) if ref is None else max(self.bounds[ref], 2.0)
+        )
 
     def coarser(self, key: str, pair: Pair) -> Tolerance | None:
         """The tolerance for a tensor that holds shorter numbers than the recording as a whole."""
-        if not self.derived or self.explicit or self.precision is FLOAT64 or pair.mine.size < 4:
+        if not self.derived or self.explicit or self.precision is FLOAT64 or pair.reference.size < 4:
             return None
-        own = min((held([pair.theirs]), held([pair.mine])), key=lambda fmt: fmt.bits)
+        own = min((held([pair.yours]), held([pair.reference])), key=lambda fmt: fmt.bits)
         if own.bits >= self.precision.bits:
             return None
         if key in self.matched.refs:
@@ -99,12 +101,12 @@ class Tolerances:
     @property
     def text(self) -> str:
         if self.explicit:
-            return f"|theirs − mine| ≤ {self.atol:g} + {self.rtol:g} · |mine|"
+            return f"|yours − the reference| ≤ {self.atol:g} + {self.rtol:g} · |the reference|"
         how = "as asked" if not self.derived else "the coarser of what both hold"
         if self.decimals is not None:
-            return f"half a unit of the {self.decimals} decimals that theirs has, and the rounding of float32"
+            return f"half a unit of the {self.decimals} decimals that yours has, and the rounding of float32"
         if self.digits is not None:
-            return f"half a unit of the {self.digits} digits that theirs has, and the rounding of float32"
+            return f"half a unit of the {self.digits} digits that yours has, and the rounding of float32"
         return f"the rounding of {self.precision.name} ({how}), which grows with the length of each sum"
 
 

@@ -1,15 +1,15 @@
-"""Which tensor of theirs is which of mine: by a given mapping, by name, by value, by place.
+"""Which tensor of yours is which of the reference: by a given mapping, by name, by value, by place.
 
-    align(mine, theirs, names=None, by="name") -> Alignment
+    align(reference, yours, names=None, by="name") -> Alignment
 
-In turn, each tensor of theirs that is not placed yet is looked for
+In turn, each tensor of yours that is not placed yet is looked for
 
-1. in `names`, {mine: theirs}; theirs may be a part, `attn[0, 1]`, and mine a family, `head*.weights`;
+1. in `names`, {reference: yours}; yours may be a part, `attn[0, 1]`, the reference a family, `head*.weights`;
 2. by name: the same, an unambiguous ending, or the same words in any order (`weights.h0` is `head0.weights`);
 3. by value, within what rounding explains many times over: so names may differ and steps be fused, split
    or reordered;
-4. by relation: what is left and is mine times a factor, transposed, …; and what follows such a tensor by
-   value again, against a run of mine that goes on from it;
+4. by relation: what is left and is the reference times a factor, transposed, …; and what follows such a
+   tensor by value again, against a run of the reference that goes on from it;
 5. by its place between tensors that are matched, where shapes leave one choice.
 
 Heads are taken out of what holds them together: a family of tensors whose names differ by one number is
@@ -38,12 +38,12 @@ BY = ("name", "value")
 
 
 def align(
-    mine: Recording, theirs: Recording, names: Mapping[str, str] | None = None, by: str = "name"
+    reference: Recording, yours: Recording, names: Mapping[str, str] | None = None, by: str = "name"
 ) -> Alignment:
     """The alignment of two recordings (see the module's docstring)."""
     if by not in BY:
         raise GraphError(f"by is {by!r}; expected 'name' or 'value'")
-    matching = Matching(mine, theirs, near_by_value(mine, theirs))
+    matching = Matching(reference, yours, near_by_value(reference, yours))
     by_mapping(matching, names or {})
     if by == "name":
         by_name(matching)

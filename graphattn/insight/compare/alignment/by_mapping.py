@@ -1,4 +1,4 @@
-"""1. By the names that were given, {mine: theirs}."""
+"""1. By the names that were given, {reference: yours}."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ PART = re.compile(r"^(.*?)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]$")
 def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
     for ours, other in names.items():
         if not isinstance(ours, str) or not isinstance(other, str):
-            raise GraphError(f"names holds {ours!r}: {other!r}; expected names of tensors, mine: theirs")
-        theirs, whole = _their_part(matching, other)
-        family = next((f for f in matching.mine_families if f.name == ours), None)
+            raise GraphError(f"names holds {ours!r}: {other!r}; expected names of tensors, reference: yours")
+        yours, whole = _your_part(matching, other)
+        family = next((f for f in matching.reference_families if f.name == ours), None)
         if family is not None:
-            parts = next(stacked_parts(theirs, family), None)
+            parts = next(stacked_parts(yours, family), None)
             if parts is None:
                 raise GraphError(
-                    f"names: {ours} is {sizes(family.shape)} and {other} is {sizes(theirs.shape)};"
+                    f"names: {ours} is {sizes(family.shape)} and {other} is {sizes(yours.shape)};"
                     " expected the heads along its first axis"
                 )
             matching.add_family(family, parts, "mapping", whole)
             continue
-        mine = matching.mine.need(ours)
-        if mine.size != theirs.size:
+        reference = matching.reference.need(ours)
+        if reference.size != yours.size:
             raise GraphError(
-                f"names: {ours} is {sizes(mine.shape)} and {other} is {sizes(theirs.shape)};"
+                f"names: {ours} is {sizes(reference.shape)} and {other} is {sizes(yours.shape)};"
                 " expected as many cells"
             )
-        matching.add(mine.name, mine, theirs, "mapping", whole)
+        matching.add(reference.name, reference, yours, "mapping", whole)
 
 
-def _their_part(matching: Matching, name: str) -> tuple[Recorded, str]:
+def _your_part(matching: Matching, name: str) -> tuple[Recorded, str]:
     part = PART.match(name)
-    if part is None or matching.theirs.find(name) is not None:
-        found = matching.theirs.need(name)
+    if part is None or matching.yours.find(name) is not None:
+        found = matching.yours.need(name)
         return found, found.name
-    whole = matching.theirs.need(part[1])
+    whole = matching.yours.need(part[1])
     index = [int(i) for i in part[2].split(",")]
     if len(index) >= len(whole.shape) or any(i >= n for i, n in zip(index, whole.shape)):
         raise GraphError(

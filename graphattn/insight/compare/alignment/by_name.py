@@ -9,39 +9,39 @@ from .names import endings, unique_by_words, words
 
 
 def by_name(matching: Matching) -> None:
-    by_words = unique_by_words(matching.mine)
-    for theirs in matching.open_theirs():
-        mine = matching.mine.find(theirs.name) or by_words.get(words(theirs.name))
-        if mine is None or mine.name in matching.used_mine:
+    by_words = unique_by_words(matching.reference)
+    for yours in matching.open_yours():
+        reference = matching.reference.find(yours.name) or by_words.get(words(yours.name))
+        if reference is None or reference.name in matching.used_reference:
             continue
         if (
-            mine.squeezed == theirs.squeezed
-            or (mine.size == theirs.size and 1 in mine.shape)
-            or (mine.size == theirs.size and alike(mine.flat, theirs.flat, matching.near))
+            reference.squeezed == yours.squeezed
+            or (reference.size == yours.size and 1 in reference.shape)
+            or (reference.size == yours.size and alike(reference.flat, yours.flat, matching.near))
         ):
-            matching.add(mine.name, mine, theirs, "name")
-        elif theirs.name == mine.name or mine.name.endswith(f".{theirs.name}"):
-            matching.misfits.append((mine, theirs))
+            matching.add(reference.name, reference, yours, "name")
+        elif yours.name == reference.name or reference.name.endswith(f".{yours.name}"):
+            matching.misfits.append((reference, yours))
     _families_by_name(matching)
 
 
 def _families_by_name(matching: Matching) -> None:
     """`weights` (h, n, n) is `head*.weights`."""
-    for theirs in matching.open_theirs():
-        wanted = words(theirs.name)
-        for family in matching.mine_families:
-            if any(member.name in matching.used_mine for member in family.members):
+    for yours in matching.open_yours():
+        wanted = words(yours.name)
+        for family in matching.reference_families:
+            if any(member.name in matching.used_reference for member in family.members):
                 continue
             if wanted - {"head"} in endings(family.name):
-                parts = next(stacked_parts(theirs, family), None)
+                parts = next(stacked_parts(yours, family), None)
                 if parts is not None:
-                    matching.add_family(family, parts, "name, stacked", theirs.name)
+                    matching.add_family(family, parts, "name, stacked", yours.name)
                     break
-    for mine in matching.open_mine():
-        for family in matching.their_families:
-            if any(member.name in matching.used_theirs for member in family.members):
+    for reference in matching.open_reference():
+        for family in matching.your_families:
+            if any(member.name in matching.used_yours for member in family.members):
                 continue
-            fits = endings(family.name) & endings(mine.name)
-            if fits and next(stacked_parts(mine, family), None) is not None:
-                matching.add_their_family(mine, family, "name, stacked")
+            fits = endings(family.name) & endings(reference.name)
+            if fits and next(stacked_parts(reference, family), None) is not None:
+                matching.add_your_family(reference, family, "name, stacked")
                 break

@@ -9,28 +9,28 @@ from .matching import Matching
 
 
 def by_place(matching: Matching) -> None:
-    """What stands alone between the same neighbours; and the last of theirs, for the last of mine."""
+    """What stands alone between the same neighbours; and the last of yours, for the last of the reference."""
     if not matching.pairs:
         return
-    theirs_at = {pair.other: pair.key for pair in matching.pairs}
-    mine_runs = _runs(matching.mine.tensors, {pair.key: pair.key for pair in matching.pairs})
-    misfits = {id(theirs) for _, theirs in matching.misfits}
-    for ends, between in _runs(matching.theirs.tensors, theirs_at).items():
-        other = mine_runs.get(ends, [])
+    yours_at = {pair.other: pair.key for pair in matching.pairs}
+    reference_runs = _runs(matching.reference.tensors, {pair.key: pair.key for pair in matching.pairs})
+    misfits = {id(yours) for _, yours in matching.misfits}
+    for ends, between in _runs(matching.yours.tensors, yours_at).items():
+        other = reference_runs.get(ends, [])
         if [t.squeezed for t in between] == [t.squeezed for t in other]:
-            for mine, theirs in zip(other, between):
-                if id(theirs) not in misfits:
-                    matching.add(mine.name, mine, theirs, "place")
-    mine, theirs = (list(side.tensors.values())[-1] for side in (matching.mine, matching.theirs))
-    free = theirs.name not in matching.used_theirs and mine.name not in matching.used_mine
-    if free and mine.squeezed == theirs.squeezed and id(theirs) not in misfits:
-        matching.add(mine.name, mine, theirs, "place")
+            for reference, yours in zip(other, between):
+                if id(yours) not in misfits:
+                    matching.add(reference.name, reference, yours, "place")
+    reference, yours = (list(side.tensors.values())[-1] for side in (matching.reference, matching.yours))
+    free = yours.name not in matching.used_yours and reference.name not in matching.used_reference
+    if free and reference.squeezed == yours.squeezed and id(yours) not in misfits:
+        matching.add(reference.name, reference, yours, "place")
 
 
 def _runs(
     tensors: Mapping[str, Recorded], matched: Mapping[str, str]
 ) -> dict[tuple[str | None, str | None], list[Recorded]]:
-    """What stands between matched neighbours, by the names in mine of these neighbours."""
+    """What stands between matched neighbours, by the names in the reference of these neighbours."""
     runs: dict[tuple[str | None, str | None], list[Recorded]] = {}
     before: str | None = None
     run: list[Recorded] = []

@@ -1,6 +1,6 @@
 """What two tensors of different numbers have to do with each other.
 
-    relations(mine, theirs, context) -> [Relation, …], the first that holds by the order below
+    relations(reference, yours, context) -> [Relation, …], the first that holds by the order below
 
 A finder is a function of the two `Sides` that yields what holds between them (within the tolerance, and
 beyond chance: see `chance`). To add one: write it in the file of its kind and enter it below.
@@ -52,12 +52,16 @@ RELATED = 2e-5
 """The tolerance where tensors are matched by their relation."""
 
 
-def relations(mine: Recorded, theirs: Recorded, context: Context | None = None) -> list[Relation]:
-    """What theirs has to do with mine (see the module's docstring); [] where nothing is found."""
+def relations(reference: Recorded, yours: Recorded, context: Context | None = None) -> list[Relation]:
+    """What yours has to do with the reference (see the module's docstring); [] where nothing is found."""
     context = context or Context()
-    if not mine.size or not theirs.size or (mine.shape == theirs.shape and mine.rows == theirs.rows):
+    if (
+        not reference.size
+        or not yours.size
+        or (reference.shape == yours.shape and reference.rows == yours.rows)
+    ):
         return []
-    sides = Sides(mine, theirs, context)
+    sides = Sides(reference, yours, context)
     found: list[Relation] = []
     if sides.bools and sides.same_shape:
         return list(masks(sides))
@@ -69,15 +73,15 @@ def relations(mine: Recorded, theirs: Recorded, context: Context | None = None) 
             found += [relation for other in ALSO.get(finder, ()) for relation in other(sides)]
             break
     if not found and not sides.same_shape:
-        shape = " × ".join(map(str, theirs.shape)) or "a scalar"
-        found.append(Relation("shape", f"of another shape, {shape}", {"shape": list(theirs.shape)}))
+        shape = " × ".join(map(str, yours.shape)) or "a scalar"
+        found.append(Relation("shape", f"of another shape, {shape}", {"shape": list(yours.shape)}))
     return found
 
 
-def simple_relation(mine: Recorded, theirs: Recorded) -> Relation | None:
+def simple_relation(reference: Recorded, yours: Recorded) -> Relation | None:
     """A factor, an offset or a turn, for tensors that have no name in common."""
-    sides = Sides(mine, theirs, Context(tau=RELATED))
-    if sides.same_shape and sides.hidden_mine == sides.hidden_theirs:
+    sides = Sides(reference, yours, Context(tau=RELATED))
+    if sides.same_shape and sides.hidden_reference == sides.hidden_yours:
         cells = sides.cells()
         for finder in (sign, factor, offset):
             for relation in finder(sides, cells):

@@ -42,7 +42,7 @@ def line_factors(sides: Sides) -> Iterator[Relation]:
             if len(factors) > 1 and claimed(checks, sides.chance, 1.0) and not _all_close(factors.values()):
                 yield Relation(
                     f"{what} factor",
-                    f"mine with a factor of its own for each {what} ({span(factors.values())})",
+                    f"the reference with a factor of its own for each {what} ({span(factors.values())})",
                     {"factors": [factors.get(i) for i in range(max(factors) + 1)]},
                 )
                 return
@@ -71,7 +71,7 @@ def line_offsets(sides: Sides) -> Iterator[Relation]:
             ):
                 yield Relation(
                     f"{what} offset",
-                    f"mine with an offset of its own for each {what} ({span(offsets.values())})",
+                    f"the reference with an offset of its own for each {what} ({span(offsets.values())})",
                     {"offsets": [offsets.get(i) for i in range(max(offsets) + 1)]},
                 )
                 return

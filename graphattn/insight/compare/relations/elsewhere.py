@@ -10,11 +10,11 @@ from .sides import Relation, Sides
 
 
 def others(sides: Sides) -> Iterator[Relation]:
-    """Another tensor of mine, or its transpose: a step that was left out, or operands swapped."""
-    b = sides.theirs
+    """Another tensor of the reference, or its transpose: a step that was left out, or operands swapped."""
+    b = sides.yours
     for turn in (False, True):
         for other in sides.context.others:
-            if other.size != b.size or other is sides.mine:
+            if other.size != b.size or other is sides.reference:
                 continue
             if turn:
                 if len(other.squeezed) != 2 or min(other.squeezed) < 2:
@@ -23,12 +23,12 @@ def others(sides: Sides) -> Iterator[Relation]:
             if other.squeezed != b.squeezed:
                 continue
             limit = sides.tau * size_of([x for x in other.flat if finite(x) and not is_masked(x)])
-            if not row_near(other.flat, b.flat, limit) or row_near(other.flat, sides.mine.flat, limit):
+            if not row_near(other.flat, b.flat, limit) or row_near(other.flat, sides.reference.flat, limit):
                 continue
             if claimed(informative([other.flat], limit), sides.chance, 3.0):
                 name = other.name.removesuffix("ᵀ") if turn else other.name
-                text = f"mine's {name}" + (" transposed" if turn else "")
+                text = f"the reference's {name}" + (" transposed" if turn else "")
                 if not turn and any(other is operand for operand in sides.context.operands):
-                    text += ", which goes into it: as if a step were left out"
+                    text += ", one of its inputs, as if this step were skipped"
                 yield Relation("other tensor", text, {"of": name, "transposed": turn})
                 return

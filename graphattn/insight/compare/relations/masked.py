@@ -12,39 +12,45 @@ from .words import number
 
 def masks(sides: Sides) -> Iterator[Relation]:
     """Only the positions of masked cells differ."""
-    if sides.hidden_mine == sides.hidden_theirs:
+    if sides.hidden_reference == sides.hidden_yours:
         return
     cells = sides.cells()
     close, checks = near([(x, y) for _, _, x, y in cells], sides.tau)
     agree = (close and claimed(checks, sides.chance)) or not cells
-    only_mine = sum(x and not y for x, y in zip(sides.hidden_mine, sides.hidden_theirs))
-    only_theirs = sum(y and not x for x, y in zip(sides.hidden_mine, sides.hidden_theirs))
+    only_reference = sum(x and not y for x, y in zip(sides.hidden_reference, sides.hidden_yours))
+    only_yours = sum(y and not x for x, y in zip(sides.hidden_reference, sides.hidden_yours))
     told = []
-    if only_mine:
-        told.append(f"{only_mine} cells that are masked in mine are visible in theirs")
-    if only_theirs:
-        told.append(f"{only_theirs} cells that are visible in mine are masked in theirs")
+    if only_reference:
+        told.append(f"{only_reference} cells that are masked in the reference are visible in yours")
+    if only_yours:
+        told.append(f"{only_yours} cells that are visible in the reference are masked in yours")
     pattern = _mask_pattern(sides)
-    detail = {"masked in mine only": only_mine, "masked in theirs only": only_theirs, "pattern": pattern}
+    detail = {
+        "masked in the reference only": only_reference,
+        "masked in yours only": only_yours,
+        "pattern": pattern,
+    }
     text = (
-        f"mine but for its mask: {' and '.join(told)}" if agree else f"masked elsewhere: {' and '.join(told)}"
+        f"the reference but for its mask: {' and '.join(told)}"
+        if agree
+        else f"masked elsewhere: {' and '.join(told)}"
     )
     yield Relation("masked cells", text + (f" ({pattern})" if pattern else ""), detail)
 
 
 def _mask_pattern(sides: Sides) -> str:
     width = sides.width
-    a = [sides.hidden_mine[i : i + width] for i in range(0, len(sides.hidden_mine), width)]
-    b = [sides.hidden_theirs[i : i + width] for i in range(0, len(sides.hidden_theirs), width)]
-    flat_b = sides.hidden_theirs
+    a = [sides.hidden_reference[i : i + width] for i in range(0, len(sides.hidden_reference), width)]
+    b = [sides.hidden_yours[i : i + width] for i in range(0, len(sides.hidden_yours), width)]
+    flat_b = sides.hidden_yours
     if not any(flat_b):
-        filled = {y for hidden, y in zip(sides.hidden_mine, sides.theirs.flat) if hidden}
+        filled = {y for hidden, y in zip(sides.hidden_reference, sides.yours.flat) if hidden}
         if filled == {math.inf}:
-            return "theirs has +∞ there: the sign of infinity is wrong"
-        if len(filled) == 1 and sum(sides.hidden_mine) > 1:
-            return f"theirs has {number(filled.pop())} there"
-        return "theirs masks nothing"
-    if flat_b == [not x for x in sides.hidden_mine]:
+            return "yours has +∞ there: the sign of infinity is wrong"
+        if len(filled) == 1 and sum(sides.hidden_reference) > 1:
+            return f"yours has {number(filled.pop())} there"
+        return "yours masks nothing"
+    if flat_b == [not x for x in sides.hidden_reference]:
         return "the mask is inverted"
     if len(a) == width and b == [list(column) for column in zip(*a)]:
         return "the mask is transposed"

@@ -16,7 +16,7 @@ ROW_LIMIT = 4096
 
 
 def transpose(sides: Sides) -> Iterator[Relation]:
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     if len(a.squeezed) != 2 or b.squeezed != a.squeezed[::-1] or min(a.squeezed) < 2:
         return
     turned = a.transposed()
@@ -26,19 +26,19 @@ def transpose(sides: Sides) -> Iterator[Relation]:
         if a.shape == b.shape:
             checks -= sum(abs(row[i]) > 50 * limit for i, row in enumerate(a.rows) if not is_masked(row[i]))
         if claimed(checks, sides.chance):
-            yield Relation("transpose", "mine transposed", {})
+            yield Relation("transpose", "the reference transposed", {})
 
 
-def _order(mine: list[list[float]], theirs: list[list[float]], limit: float) -> list[int] | None:
-    """For each row of theirs the row of mine that it is, each used once; None where there is no such order."""
-    if len(mine) != len(theirs) or not 1 < len(mine) <= ROW_LIMIT:
+def _order(reference: list[list[float]], yours: list[list[float]], limit: float) -> list[int] | None:
+    """For each of your rows the row of the reference that it is, each used once; None if there is no order."""
+    if len(reference) != len(yours) or not 1 < len(reference) <= ROW_LIMIT:
         return None
-    left = list(range(len(mine)))
+    left = list(range(len(reference)))
     order: list[int] = []
-    for i, row in enumerate(theirs):
-        found = i if i in left and row_near(mine[i], row, limit) else None
+    for i, row in enumerate(yours):
+        found = i if i in left and row_near(reference[i], row, limit) else None
         if found is None:
-            found = next((k for k in left if row_near(mine[k], row, limit)), None)
+            found = next((k for k in left if row_near(reference[k], row, limit)), None)
         if found is None:
             return None
         left.remove(found)
@@ -47,23 +47,23 @@ def _order(mine: list[list[float]], theirs: list[list[float]], limit: float) -> 
 
 
 def permutation(sides: Sides) -> Iterator[Relation]:
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     limit = sides.limit
-    for what, mine, theirs in (
+    for what, reference, yours in (
         ("row", a.rows, b.rows),
         ("column", list(map(list, zip(*a.rows))), list(map(list, zip(*b.rows)))),
     ):
-        order = _order(mine, theirs, limit)
+        order = _order(reference, yours, limit)
         if order is None or order == sorted(order):
             continue
         moved = [i for i, k in enumerate(order) if i != k]
-        if not claimed(
-            informative([theirs[i] for i in moved], limit), sides.chance, _log_factorial(len(order))
-        ):
+        if not claimed(informative([yours[i] for i in moved], limit), sides.chance, _log_factorial(len(order))):
             continue
         block = _block_order(order, sides.context.dimensions) if what == "column" else None
         if block is not None:
-            yield Relation("heads permuted", f"mine with its heads in the order {block}", {"order": block})
+            yield Relation(
+                "heads permuted", f"the reference with its heads in the order {block}", {"order": block}
+            )
         else:
             yield Relation(f"{what}s permuted", _order_text(order, what), {"order": order})
         return
@@ -76,20 +76,20 @@ def _log_factorial(n: int) -> float:
 def _order_text(order: list[int], what: str) -> str:
     n = len(order)
     if order == list(reversed(range(n))):
-        return f"mine with its {what}s reversed"
+        return f"the reference with its {what}s reversed"
     shift = order[0]
     if order == [(i + shift) % n for i in range(n)]:
         by = shift if shift <= n // 2 else shift - n
-        return f"mine with its {what}s rotated by {by:+d}"
+        return f"the reference with its {what}s rotated by {by:+d}"
     if n % 2 == 0 and order == [*range(0, n, 2), *range(1, n, 2)]:
-        return f"mine with its even {what}s first, then its odd ones"
+        return f"the reference with its even {what}s first, then its odd ones"
     if n % 2 == 0 and order == [i // 2 + (i % 2) * (n // 2) for i in range(n)]:
-        return f"mine with the {what}s of its halves interleaved"
+        return f"the reference with the {what}s of its halves interleaved"
     moved = [i for i, k in enumerate(order) if i != k]
     if len(moved) == 2:
-        return f"mine with {what}s {moved[0]} and {moved[1]} swapped"
+        return f"the reference with {what}s {moved[0]} and {moved[1]} swapped"
     shown = ", ".join(map(str, order[:12])) + (", …" if n > 12 else "")
-    return f"mine with its {what}s in the order {shown}"
+    return f"the reference with its {what}s in the order {shown}"
 
 
 def _block_order(order: list[int], dimensions: Dimensions) -> list[int] | None:
@@ -105,23 +105,24 @@ def _block_order(order: list[int], dimensions: Dimensions) -> list[int] | None:
 
 
 def shift(sides: Sides) -> Iterator[Relation]:
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     limit = sides.limit
-    for what, mine, theirs in (
+    for what, reference, yours in (
         ("row", a.rows, b.rows),
         ("column", list(map(list, zip(*a.rows))), list(map(list, zip(*b.rows)))),
     ):
-        n = len(mine)
-        if n < 2 or len(theirs) != n:
+        n = len(reference)
+        if n < 2 or len(yours) != n:
             continue
         for by in (1, -1):
             kept = range(n - 1) if by == 1 else range(1, n)
-            if all(row_near(mine[i + by], theirs[i], limit) for i in kept):
-                own = [theirs[i] for i in kept if not row_near(mine[i], theirs[i], limit)]
+            if all(row_near(reference[i + by], yours[i], limit) for i in kept):
+                own = [yours[i] for i in kept if not row_near(reference[i], yours[i], limit)]
                 if claimed(informative(own, limit), sides.chance, 1.0):
                     yield Relation(
                         f"{what}s shifted",
-                        f"mine shifted by one {what} (theirs at i is mine at i {'+' if by > 0 else '−'} 1)",
+                        f"the reference shifted by one {what}"
+                        f" (yours at i is the reference at i {'+' if by > 0 else '−'} 1)",
                         {"shift": by},
                     )
                     return
@@ -129,7 +130,7 @@ def shift(sides: Sides) -> Iterator[Relation]:
 
 def reshape(sides: Sides) -> Iterator[Relation]:
     """The same cells in the same order in another shape; and heads cut without the transposition."""
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     limit = sides.limit
     if a.size == b.size and a.shape != b.shape and row_near(a.flat, b.flat, limit):
         if claimed(informative([a.flat], limit), sides.chance):
@@ -155,7 +156,7 @@ def reshape(sides: Sides) -> Iterator[Relation]:
             if same and claimed(informative([turned], limit), sides.chance, 2.0):
                 yield Relation(
                     "reshape",
-                    f"mine cut into {count} heads that are then read in row-major order"
+                    f"the reference cut into {count} heads that are then read in row-major order"
                     " (a reshape without its transposition)",
                     {"heads": count},
                 )
@@ -173,12 +174,12 @@ def _reread(a: Recorded, count: int) -> list[float]:
 
 
 def same_numbers(sides: Sides) -> Iterator[Relation]:
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     if a.size != b.size or sides.nan:
         return
     limit = sides.limit
-    mine, theirs = sorted(a.flat), sorted(b.flat)
-    if row_near(mine, theirs, limit) and not row_near(a.flat, b.flat, limit):
-        checks = informative([mine], limit)  # among N sorted numbers, one is N times as likely to be near
+    reference, yours = sorted(a.flat), sorted(b.flat)
+    if row_near(reference, yours, limit) and not row_near(a.flat, b.flat, limit):
+        checks = informative([reference], limit)  # among N sorted numbers, one is N times as likely to be near
         if claimed(checks, sides.chance * a.size):
             yield Relation("same numbers", "the same numbers in another order", {})

@@ -15,7 +15,7 @@ def sign(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
     cells = sides.cells() if cells is None else cells
     close, checks = near([(-x, y) for _, _, x, y in cells], sides.tau)
     if close and claimed(checks, sides.chance):
-        yield Relation("sign", "mine with the sign turned (−1 ×)", {"factor": -1.0})
+        yield Relation("sign", "the reference with the sign turned (−1 ×)", {"factor": -1.0})
 
 
 def ratio(cells: Cells) -> float:
@@ -39,7 +39,7 @@ def factor(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
     free = claimed(checks - 1, sides.chance)
     if abs(c + 1.0) <= 4 * sides.tau or not (free or (known and claimed(checks, sides.chance, 2.0))):
         return
-    text = f"mine × {number(c)}"
+    text = f"the reference × {number(c)}"
     if known:
         text += f", which is {' or '.join(known[:3])}"
     yield Relation("factor", text, {"factor": c, "meanings": known})
@@ -55,7 +55,7 @@ def offset(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
     if abs(c) <= 50 * sides.tau * size or any(abs(gap - c) > sides.tau * size for gap in gaps):
         return
     if claimed(len(gaps) - 1, sides.chance) and len({x for _, _, x, _ in cells}) > 1:
-        yield Relation("offset", f"mine {signed(c)}", {"offset": c})
+        yield Relation("offset", f"the reference {signed(c)}", {"offset": c})
 
 
 def affine(sides: Sides) -> Iterator[Relation]:
@@ -73,4 +73,4 @@ def affine(sides: Sides) -> Iterator[Relation]:
     if any(abs(c * x + o - y) > 4 * tau * size for _, _, x, y in cells) or abs(o) <= 50 * tau * size:
         return
     if claimed(len(cells) - 2, tau):
-        yield Relation("affine", f"mine × {number(c)} {signed(o)}", {"factor": c, "offset": o})
+        yield Relation("affine", f"the reference × {number(c)} {signed(o)}", {"factor": c, "offset": o})

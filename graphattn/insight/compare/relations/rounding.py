@@ -12,14 +12,14 @@ from .sides import Relation, Sides
 
 
 def rounding(sides: Sides) -> Iterator[Relation]:
-    """Theirs holds numbers of a short format, and is no farther from mine than its rounding goes."""
-    a, b = sides.mine, sides.theirs
-    if sides.hidden_mine != sides.hidden_theirs or sides.nan:
+    """Yours holds numbers of a short format, and is no farther from the reference than its rounding goes."""
+    a, b = sides.reference, sides.yours
+    if sides.hidden_reference != sides.hidden_yours or sides.nan:
         return
     cells = sides.cells()
     if not cells:
         return
-    for direction, short, long in (("theirs", b, a), ("mine", a, b)):
+    for direction, short, long in (("yours", b, a), ("the reference", a, b)):
         for name in ORDER[:-1]:
             fmt = PRECISIONS[name]
             if not holds(fmt, short.rows) or holds(fmt, long.rows):
@@ -37,19 +37,19 @@ def rounding(sides: Sides) -> Iterator[Relation]:
             )
             if close and claimed(len(cells), unit / 8 if exact else min(limit, 0.04)):
                 how = "exactly" if exact else "within the rounding of the steps before it"
-                other = "mine" if direction == "theirs" else "theirs"
+                other = "the reference" if direction == "yours" else "yours"
                 text = (
                     f"{other} rounded to {name}, {how}"
-                    if direction == "theirs"
-                    else f"what mine is the {name} of, {how}"
+                    if direction == "yours"
+                    else f"what the reference is the {name} of, {how}"
                 )
                 yield Relation("rounding", text, {"precision": name, "exact": exact, "side": direction})
                 return
     digits = decimals([b])
     unit = 0.500001 * 10.0 ** -(digits or 0)
     if digits and decimals([a]) is None and all(abs(x - y) <= unit + 1e-6 * abs(x) for _, _, x, y in cells):
-        detail = {"decimals": digits, "side": "theirs"}
-        yield Relation("rounding", f"mine rounded to {digits} decimals", detail)
+        detail = {"decimals": digits, "side": "yours"}
+        yield Relation("rounding", f"the reference rounded to {digits} decimals", detail)
         return
     size = size_of([x for _, _, x, _ in cells])
     for name in ("float64", "float32"):
@@ -58,6 +58,6 @@ def rounding(sides: Sides) -> Iterator[Relation]:
         both = name == "float64" or (holds(fmt, a.rows) and holds(fmt, b.rows))
         if both and all(abs(x - y) <= limit for _, _, x, y in cells):
             yield Relation(
-                "rounding", f"mine but for the rounding of {name}", {"precision": name, "side": "both"}
+                "rounding", f"the reference but for the rounding of {name}", {"precision": name, "side": "both"}
             )
             return

@@ -14,7 +14,7 @@ from .words import number, span
 
 def temperature(sides: Sides) -> Iterator[Relation]:
     """Rows that sum to 1 on both sides, and log b = c · log a + a number a row: the scores were scaled."""
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     if not (_sums(a.rows, sides.tau) and _sums(b.rows, sides.tau)):
         return
     tau = 4 * sides.tau
@@ -34,7 +34,7 @@ def temperature(sides: Sides) -> Iterator[Relation]:
         return
     if abs(c - 1.0) > 1e3 * tau and c > 0 and claimed(len(pairs) - 1, max(tau, 1e-9), 1.0):
         known = meanings(c, sides.context.dimensions, max(4 * tau, 1e-9))
-        text = f"what a softmax gives of mine's scores × {number(c)}"
+        text = f"what a softmax gives of the reference's scores × {number(c)}"
         if known:
             text += f", which is {' or '.join(known[:3])}"
         yield Relation("temperature", text, {"factor": c, "meanings": known})
@@ -49,17 +49,21 @@ def _sums(rows: Sequence[Sequence[float]], tau: float) -> bool:
 
 
 def not_shares(sides: Sides) -> Iterator[Relation]:
-    """Mine's rows sum to 1 and theirs's do not."""
-    a, b = sides.mine, sides.theirs
+    """The reference's rows sum to 1 and yours' do not."""
+    a, b = sides.reference, sides.yours
     if sides.nan or not all(map(finite, b.flat)) or not _sums(a.rows, sides.tau) or _sums(b.rows, sides.tau):
         return
     columns = list(map(list, zip(*b.rows)))
     if len(b.squeezed) == 2 and _sums(columns, sides.tau):
         yield Relation(
-            "sums", "unlike mine: its columns sum to 1, where mine's rows do (another axis)", {"axis": 0}
+            "sums",
+            "unlike the reference: its columns sum to 1, where the reference's rows do (another axis)",
+            {"axis": 0},
         )
     else:
         sums = [math.fsum(row) for row in b.rows]
         yield Relation(
-            "sums", f"unlike mine: its rows sum to {span(sums)}, where mine's sum to 1", {"sums": sums[:64]}
+            "sums",
+            f"unlike the reference: its rows sum to {span(sums)}, where the reference's sum to 1",
+            {"sums": sums[:64]},
         )

@@ -20,7 +20,7 @@ Cells = list[tuple[int, int, float, float]]
 
 @dataclass(frozen=True)
 class Relation:
-    """How theirs follows from mine. `text` reads on from "theirs is"; `kind` is a word for programs, and
+    """How yours follows from the reference. `text` reads on from "yours is"; `kind` is a word for programs, and
     `detail` what it found (a factor, an order, …). `factor` is there to be named."""
 
     kind: str
@@ -31,7 +31,7 @@ class Relation:
 @dataclass(frozen=True)
 class Context:
     """What is known beside the two tensors: sizes with names, how far rounding goes (as a part of the
-    largest cell), which other tensors of mine might be the same, and which axis is cut into heads."""
+    largest cell), which other tensors of the reference might be the same, and which axis is cut into heads."""
 
     dimensions: Dimensions = field(default_factory=Dimensions)
     tau: float = 1e-9
@@ -45,35 +45,35 @@ class Context:
 class Sides:
     """The two tensors, cell by cell; `a` and `b` hold the cells that are visible on both sides."""
 
-    def __init__(self, mine: Recorded, theirs: Recorded, context: Context) -> None:
-        self.mine, self.theirs, self.context = mine, theirs, context
-        self.width = mine.width
+    def __init__(self, reference: Recorded, yours: Recorded, context: Context) -> None:
+        self.reference, self.yours, self.context = reference, yours, context
+        self.width = reference.width
         below = context.masked_below
-        self.bools = _visibility(mine) and _visibility(theirs)
+        self.bools = _visibility(reference) and _visibility(yours)
         if self.bools:  # masks themselves: False hides
-            self.hidden_mine = [not x for x in mine.flat]
-            self.hidden_theirs = [not y for y in theirs.flat]
+            self.hidden_reference = [not x for x in reference.flat]
+            self.hidden_yours = [not y for y in yours.flat]
         else:
-            self.hidden_mine = [is_masked(x, below) for x in mine.flat]
-            self.hidden_theirs = [is_masked(y, below) for y in theirs.flat]
-        self.same_shape = mine.shape == theirs.shape
-        self.nan = any(y != y for y in theirs.flat) or any(x != x for x in mine.flat)
+            self.hidden_reference = [is_masked(x, below) for x in reference.flat]
+            self.hidden_yours = [is_masked(y, below) for y in yours.flat]
+        self.same_shape = reference.shape == yours.shape
+        self.nan = any(y != y for y in yours.flat) or any(x != x for x in reference.flat)
         self.tau = context.tau
-        self.chance = context.tau * crowding([y for y in theirs.flat if finite(y) and not is_masked(y)])
+        self.chance = context.tau * crowding([y for y in yours.flat if finite(y) and not is_masked(y)])
         """The tolerance as a part of how far the cells are spread, which says how easily one is met."""
 
     @cached_property
     def limit(self) -> float:
         """How far apart two cells may be."""
-        return self.tau * size_of([x for x in self.mine.flat if finite(x) and not is_masked(x)])
+        return self.tau * size_of([x for x in self.reference.flat if finite(x) and not is_masked(x)])
 
     def cells(self) -> list[tuple[int, int, float, float]]:
         """(row, column, a, b) of the cells that are finite on both sides."""
         width = self.width
         return [
             (k // width, k % width, float(x), float(y))
-            for k, (x, y) in enumerate(zip(self.mine.flat, self.theirs.flat))
-            if not self.hidden_mine[k] and not self.hidden_theirs[k] and finite(x) and finite(y)
+            for k, (x, y) in enumerate(zip(self.reference.flat, self.yours.flat))
+            if not self.hidden_reference[k] and not self.hidden_yours[k] and finite(x) and finite(y)
         ]
 
 

@@ -11,13 +11,13 @@ from .sides import Relation, Sides
 
 def localized(sides: Sides) -> Iterator[Relation]:
     """All agree but one row, one column, or cells of one kind."""
-    a, b = sides.mine, sides.theirs
+    a, b = sides.reference, sides.yours
     limit = sides.limit
     width = sides.width
     wrong = [
         k
         for k, (x, y) in enumerate(zip(a.flat, b.flat))
-        if not (abs(x - y) <= limit or (sides.hidden_mine[k] and sides.hidden_theirs[k]))
+        if not (abs(x - y) <= limit or (sides.hidden_reference[k] and sides.hidden_yours[k]))
     ]
     if not wrong or len(wrong) == a.size:
         return
@@ -31,42 +31,44 @@ def localized(sides: Sides) -> Iterator[Relation]:
     if all(b.flat[k] != b.flat[k] for k in wrong):
         where = f"row {rows[0]}" if len(rows) == 1 else f"rows {_runs(rows)}"
         kind = "NaN in whole rows" if len(wrong) == len(rows) * width else "NaN"
-        yield Relation("NaN", f"mine but for {len(wrong)} cells that are NaN in theirs ({where})",
+        yield Relation("NaN", f"the reference but for {len(wrong)} cells that are NaN in yours ({where})",
                        {**detail, "rows": rows, "what": kind})  # fmt: skip
         return
     n = len(a.rows)
     if len(rows) == 1 and n > 1:
         yield Relation(
-            "one row", f"mine but for row {rows[0]}" + _inside(sides, bad), {**detail, "row": rows[0]}
+            "one row", f"the reference but for row {rows[0]}" + _inside(sides, bad), {**detail, "row": rows[0]}
         )
     elif len(columns) == 1 and width > 1:
         yield Relation(
             "one column",
-            f"mine but for column {columns[0]}" + _inside(sides, bad),
+            f"the reference but for column {columns[0]}" + _inside(sides, bad),
             {**detail, "column": columns[0]},
         )
     elif all(a.flat[k] < 0 for k in wrong) and all(k in bad for k, x in enumerate(a.flat) if x < -limit):
-        zero = " (theirs is 0 there)" if all(b.flat[k] == 0 for k in wrong) else ""
-        yield Relation("negative cells", f"mine but for its {len(wrong)} negative cells{zero}", detail)
+        zero = " (yours is 0 there)" if all(b.flat[k] == 0 for k in wrong) else ""
+        yield Relation("negative cells", f"the reference but for its {len(wrong)} negative cells{zero}", detail)
     elif len(rows) <= n // 2:
         yield Relation(
-            "some rows", f"mine but for rows {_runs(rows)}" + _inside(sides, bad), {**detail, "rows": rows}
+            "some rows",
+            f"the reference but for rows {_runs(rows)}" + _inside(sides, bad),
+            {**detail, "rows": rows},
         )
     elif len(columns) <= width // 2:
         yield Relation(
             "some columns",
-            f"mine but for columns {_runs(columns)}" + _inside(sides, bad),
+            f"the reference but for columns {_runs(columns)}" + _inside(sides, bad),
             {**detail, "columns": columns},
         )
     elif n == width and all(k // width == k % width for k in wrong):
-        yield Relation("diagonal", "mine but for the diagonal", detail)
+        yield Relation("diagonal", "the reference but for the diagonal", detail)
     elif len(wrong) <= 3:
         places = ", ".join(str(list(a.index(*divmod(k, width)))) for k in wrong)
-        yield Relation("some cells", f"mine but for {places}", detail)
+        yield Relation("some cells", f"the reference but for {places}", detail)
     elif n == width and all(k % width > k // width for k in wrong):
-        yield Relation("upper triangle", "mine but for the cells above the diagonal", detail)
+        yield Relation("upper triangle", "the reference but for the cells above the diagonal", detail)
     elif n == width and all(k % width < k // width for k in wrong):
-        yield Relation("lower triangle", "mine but for the cells below the diagonal", detail)
+        yield Relation("lower triangle", "the reference but for the cells below the diagonal", detail)
 
 
 def _inside(sides: Sides, wrong: set[int]) -> str:
