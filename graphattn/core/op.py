@@ -82,6 +82,19 @@ class Reject:
 
 
 @dataclass(frozen=True)
+class Declared:
+    """Another way to build a composite's or kernel's value, with `expand`'s signature: a mistake that people
+    make, or a guise, which gives the same value. It may return None where it does not apply to a call."""
+
+    name: str
+    phrase: str
+    """Goes on from "yours is this graph …"."""
+    build: Callable[..., Any]
+    sentence: str = ""
+    """What is wrong and how to mend it, in words of its own."""
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One parameter of an op's signature."""
 
@@ -136,7 +149,12 @@ class Op:
     summed: Callable[..., Any] | None = None
     """(g, operands of a call, operands of another, …, *, attributes) → the sum of the results in fewer
     nodes, or None where that does not work out. Cotangents that arrive at a tensor are added so."""
-    mistakes: tuple[Any, ...] = ()
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """What an attribute may be, where it is one of a few words."""
+    mistakes: tuple[Declared, ...] = ()
+    """The ways in which people get it wrong that no generator reaches (see `insight.variants`)."""
+    guises: tuple[Declared, ...] = ()
+    """Other ways in which people write the same thing, in which other mistakes can be made."""
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:

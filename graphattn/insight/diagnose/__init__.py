@@ -1,0 +1,1 @@
+"""Name the mistake behind a wrong result."""

@@ -1,0 +1,95 @@
+"""A step too many: a function on a tensor that needs none, a constant factor or offset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...core.graph import Node, Ref
+from ...core.op import OPS, Op
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each, like
+
+
+def added(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("added", _functions, intended, group)
+
+
+def factors(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("factor", _factors, intended, group)
+
+
+def functions() -> list[Op]:
+    """The ops that take one tensor and nothing else, and give one like it."""
+    found = []
+    for op in OPS.values():
+        single = len(op.operands) == 1 and not op.operands[0].variadic and op.kernel is not None
+        free = all(not p.required for p in op.parameters.values() if not p.operand)
+        if single and free and op.family in ("function", "softmax") and not op.moves:
+            found.append(op)
+    return found
+
+
+def _functions(intended: Intended, node: Node) -> Iterator[Option]:
+    for port, spec in enumerate(node.outputs):
+        if spec.kind != "float" or not spec.rank:
+            continue
+        for op in functions():
+            if op is node.op or not like(op.shape(spec), spec):
+                continue
+            words = f"with {op.title} applied to {{the}} too" + (f", part {port}" if port else "")
+            yield Option((port, op.name), words, 1.9, _applying(op, port, {}))
+
+
+def _applying(op: Op | str, port: int, attributes: dict[str, object]):
+    def apply(draft: Draft, node: Node) -> None:
+        ref = Ref(node.name, port)
+        made = draft.add(op, [ref], attributes, near=node)
+        draft.redirect(ref, made, apart_from=(made.node,))
+
+    return apply
+
+
+def _factors(intended: Intended, node: Node) -> Iterator[Option]:
+    for port, spec in enumerate(node.outputs):
+        if spec.kind != "float":
+            continue
+        for way, value, told, price in constants(intended, spec.shape[-1] if spec.rank else 1):
+            words = f"with {{the}} {told}" + (f", part {port}" if port else "")
+            yield Option((port, way, value), words, price, _applying("scale", port, {way: value}))
+        for value in (1, -1):
+            words = f"with {value} added to {{the}}"
+            yield Option((port, "add", value), words, 2.0, _adding(port, value))
+
+
+def _adding(port: int, value: int):
+    def apply(draft: Draft, node: Node) -> None:
+        ref = Ref(node.name, port)
+        number = draft.add("constant", [], {"value": value}, near=node, name="offset")
+        made = draft.add("add", [ref, number], near=node, name="moved")
+        draft.redirect(ref, made, apart_from=(made.node,))
+
+    return apply
+
+
+def constants(intended: Intended, width: int) -> Iterator[tuple[str, object, str, float]]:
+    """(attribute of scale, value, how it is told, price)."""
+    for name, size in intended.sizes:
+        yield "sqrt", size, f"divided by √{name} = √{size}", 1.7
+        yield "multiply", math.sqrt(size), f"times √{name} = √{size}", 1.7
+        yield "divide", size, f"divided by {name} = {size}", 1.8
+        yield "multiply", size, f"times {name} = {size}", 1.8
+    if width > 1:
+        yield "multiply", width / (width - 1), f"times d/(d−1) = {width}/{width - 1}", 1.9
+        yield "multiply", math.sqrt((width - 1) / width), f"times √((d−1)/d), d = {width}", 1.9
+        yield "multiply", (width - 1) / width, f"times (d−1)/d, d = {width}", 1.9
+    yield "multiply", -1, "with the other sign", 1.6
+    yield "multiply", 2, "times 2", 1.7
+    yield "multiply", 0.5, "halved", 1.7
+    yield "multiply", math.log(2), "times ln 2 (base 2 for base e)", 1.8
+    yield "divide", math.log(2), "times log₂ e", 1.8
+    yield "sqrt", 2, "divided by √2", 2.0
+    yield "multiply", math.sqrt(2), "times √2", 2.0
+    yield "multiply", 0, "set to 0", 2.0

@@ -1,0 +1,146 @@
+"""Another value of an attribute: a flag turned over, another of the words that the op takes, a number that is a
+size of the graph, or next to the right one; another axis; the same number given another way (√s for s).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+from ...core.graph import Node
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each
+
+SMALL = ("1e-05", "1e-06", "1e-12", "0.001", "1e-08", "1e-10", "0.0001", "1e-07", "0")
+"""What people choose for an eps."""
+NOMINAL = ("axes", "axis_name", "absorb_zeros")
+"""Attributes that name something, or matter only where a mask hides what is not finite."""
+BASES = (10000, 500000, 1000000, 1000, 100000, 100, 10)
+"""What people choose for a base."""
+
+
+def attributes(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("attribute", _options, intended, group)
+
+
+def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    for name, value in node.attributes.items() if not node.op.fed else ():
+        if name in NOMINAL or (name == "value" and not node.operands):
+            continue
+        for other, told, price in _others(intended, node, name, value):
+            words = f"with {name}={told} instead of {_shown(value)} in {{the}}"
+            yield Option((name, repr(other)), words, price, _set({name: other}))
+    yield from _ways(intended, node)
+
+
+def _set(values: dict[str, Any]) -> Any:
+    def apply(draft: Draft, node: Node) -> None:
+        draft.change(node, attributes=values)
+
+    return apply
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) < 40 else f"{text[:37]}…"
+
+
+def _others(intended: Intended, node: Node, name: str, value: Any) -> Iterator[tuple[Any, str, float]]:
+    """(value, how it is told, price), each value once."""
+    seen = {repr(value)}
+    for other, told, price in _candidates(intended, node, name, value):
+        if repr(other) not in seen:
+            seen.add(repr(other))
+            yield other, told or _shown(other), price
+
+
+def _candidates(intended: Intended, node: Node, name: str, value: Any) -> Iterator[tuple[Any, str, float]]:
+    default = node.op.defaults[name]
+    for other in node.op.values.get(name, ()):
+        yield other, "", 1.0
+    if isinstance(value, bool):
+        yield not value, "", 1.0
+    elif name.startswith("axis"):
+        rank = max((spec.rank for spec in intended.graph.operand_specs(node.operands) if spec), default=0)
+        for axis in range(-1, -rank - 1, -1):
+            if axis != value and axis + rank != value:
+                yield axis, "", 1.0
+    elif isinstance(value, int):
+        for size_name, size in intended.sizes:
+            yield size, f"{size_name} = {size}", 1.0
+        for other, price in ((value + 1, 1.1), (value - 1, 1.1), (0, 1.2), (1, 1.2), (2 * value, 1.5)):
+            yield other, "", price
+        yield from ((other, "", 1.5) for other in (value // 2, -value))
+    elif isinstance(value, (float, str)) and (number := _number(value)) is not None:
+        yield from _numbers(intended, name, number)
+    elif isinstance(value, tuple) and all(v is None or type(v) is int for v in value):
+        yield from _tuples(value)
+    elif value is None and "int" in node.op.parameters[name].annotation:
+        yield from ((other, "", 1.4) for other in (0, 1, 2))
+        for size_name, size in intended.sizes:
+            yield size, f"{size_name} = {size}", 1.4
+    if default is None and value is not None:
+        yield None, "", 1.2
+
+
+def _numbers(intended: Intended, name: str, number: float) -> Iterator[tuple[Any, str, float]]:
+    if 0 <= number < 0.05:
+        yield from ((text, "", 1.0 + 0.1 * (text == "0")) for text in SMALL if float(text) != number)
+    if number >= 100:
+        yield from ((base, "", 1.1) for base in BASES if base != number)
+    for size_name, size in intended.sizes:
+        yield size, f"{size_name} = {size}", 1.2
+    for other in (1.0, 0.0, -number, 2 * number, number / 2, 10 * number, number / 10, number + 1, number - 1):
+        yield other, "", 1.4
+    if number > 0:
+        yield from ((other, "", 1.5) for other in (1 / number, math.sqrt(number), number * number))
+
+
+def _tuples(value: tuple[int | None, ...]) -> Iterator[tuple[Any, str, float]]:
+    if 1 < len(value) < 5:
+        for other in permutations(value):
+            yield other, "", 1.2
+    for place, size in enumerate(value[:8]):
+        steps = (1, -1) if size is not None else ()
+        for step in steps:
+            yield (*value[:place], size + step, *value[place + 1 :]), "", 1.2
+        if size is None:
+            yield (*value[:place], 0, *value[place + 1 :]), "", 1.3
+        else:
+            yield (*value[:place], None, *value[place + 1 :]), "", 1.3
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _ways(intended: Intended, node: Node) -> Iterator[Option]:
+    """The number of one attribute, or a size, given as another: where one of several is given."""
+    ways = [name for name, default in node.op.defaults.items() if default is None and name not in NOMINAL]
+    given = [name for name in ways if node.attributes[name] is not None]
+    if len(ways) < 2 or len(given) != 1:
+        return
+    number = _number(node.attributes[given[0]]) if not isinstance(node.attributes[given[0]], tuple) else None
+    if number is None:
+        return
+    values: list[tuple[float, str, float]] = [
+        (float(size), f"{name} = {size}", 1.2) for name, size in intended.sizes
+    ]
+    values += [(number, _shown(node.attributes[given[0]]), 1.1), (number * number, "its square", 1.4)]
+    values += [(1 / number, "its inverse", 1.4)] if number else []
+    values += [(math.sqrt(number), "its root", 1.4)] if number > 0 else []
+    for way in ways:
+        for value, told, price in values:
+            value = int(value) if value == int(value) else value
+            if way != given[0]:
+                words = (
+                    f"with {way}={told} instead of {given[0]}={_shown(node.attributes[given[0]])} in {{the}}"
+                )
+                yield Option((way, value), words, price, _set({given[0]: None, way: value}))

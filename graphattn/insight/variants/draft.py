@@ -1,0 +1,234 @@
+"""A variant in the making: nodes of the intended graph replaced, added, or passed by; and what comes of it.
+
+    draft = Draft(intended)
+    draft.change(node, operands=…)          another record in its place, under its name
+    ref = draft.add("transpose", [ref], near=node)
+    draft.redirect(old, new)                whoever reads old reads new
+    rewrite = draft.done()
+
+A `Rewrite` is data: records by name, and where results went. `rewrite.graph()` is the variant as a graph of
+its own; `evaluate.evaluate` computes it without building one; `merged` is two of them in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from ...core.errors import GraphError
+from ...core.graph import Graph, Node, Ref
+from ...core.op import Op, find
+from ...passes.rebuild import Rebuild
+from .intended import Intended
+
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+
+
+class Draft:
+    """See the module's docstring. Nothing is checked before the variant is evaluated or built."""
+
+    def __init__(self, intended: Intended) -> None:
+        self.intended = intended
+        self.graph = intended.graph
+        self.nodes: dict[str, Node] = {}
+        self.went: dict[Ref, Ref] = {}
+
+    def node(self, name: str) -> Node:
+        """The record of that name as it is now."""
+        return self.nodes.get(name) or self.graph.nodes[name]
+
+    def change(
+        self, node: Node, op: Op | None = None, operands: Sequence[Ref | None] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Another op, other operands or attributes (those named) for a node."""
+        now = self.node(node.name)
+        given = now.attributes
+        if op is not None and op is not now.op:
+            given = MappingProxyType({k: given.get(k, v) for k, v in op.defaults.items()})
+        if attributes is not None:
+            given = MappingProxyType({**given, **attributes})
+        self.nodes[node.name] = replace(
+            now,
+            op=op or now.op,
+            attributes=given,
+            operands=now.operands if operands is None else tuple(operands),
+        )
+
+    def operand(self, node: Node | str, slot: int, ref: Ref | None) -> None:
+        """Another operand in one slot."""
+        now = self.node(node if isinstance(node, str) else node.name)
+        operands = list(now.operands)
+        operands[slot] = ref
+        self.nodes[now.name] = replace(now, operands=tuple(operands))
+
+    def add(
+        self, op: str | Op, operands: Sequence[Ref | None], attributes: Mapping[str, Any] = NO_ATTRIBUTES,
+        *, near: Node, name: str = "",
+    ) -> Ref:  # fmt: skip
+        """One more node, in the scope of another; its first result."""
+        op = find(op) if isinstance(op, str) else op
+        base = f"{near.name}_{name or op.name}"
+        full, count = base, 1
+        while full in self.nodes or full in self.graph.nodes:
+            count += 1
+            full = f"{base}_{count}"
+        whole = MappingProxyType({**op.defaults, **attributes})
+        self.nodes[full] = Node(full, op, tuple(operands), whole, (), ("",), None, near.scope)
+        return Ref(full)
+
+    def redirect(self, old: Ref, new: Ref, apart_from: Collection[str] = ()) -> None:
+        """Whoever reads one tensor reads another, results included, but for the nodes named."""
+        for name, slot in self.intended.users.get(old, ()):
+            if name not in apart_from and self.node(name).operands[slot : slot + 1] == (old,):
+                self.operand(name, slot, new)
+        for name, node in list(self.nodes.items()):
+            if (
+                name not in self.graph.nodes
+                and name not in apart_from
+                and name != new.node
+                and old in node.operands
+            ):
+                self.nodes[name] = replace(node, operands=tuple(new if r == old else r for r in node.operands))
+        self.went[old] = new
+
+    def done(self) -> Rewrite:
+        return Rewrite(self.nodes, self.went)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Records that take the place of others or are new, and what stands for tensors that are passed by."""
+
+    nodes: Mapping[str, Node]
+    went: Mapping[Ref, Ref]
+
+    def now(self, ref: Ref) -> Ref:
+        """What stands for a tensor of the intended graph."""
+        for _ in range(len(self.went)):
+            if ref not in self.went:
+                break
+            ref = self.went[ref]
+        return ref
+
+    def graph(self, intended: Graph) -> Graph:
+        """The variant as a graph of its own: checked by the ops' own shape rules, without what nothing needs
+        any more. Raises a `GraphError` where an op refuses, or where nodes need each other."""
+        records = {**intended.nodes, **self.nodes}
+        roots = [self.now(tensor.ref).node for tensor in intended.outputs.values()]
+        alive = _needed(records, roots)
+        before = _needed(intended.nodes, [tensor.ref.node for tensor in intended.outputs.values()])
+        kept = {name for name in records if name in alive or (name in intended.nodes and name not in before)}
+        fed = {name for name, node in intended.nodes.items() if node.op.fed}
+        rebuild = Rebuild(intended)
+        for name in in_order(records, kept | fed):
+            rebuild.graph.adopt(_inferred(rebuild.graph, records[name], intended))
+            for port in range(len(rebuild.graph.nodes[name].ports)):
+                rebuild.redirect(Ref(name, port), Ref(name, port))
+        for old in self.went:
+            if self.now(old).node in rebuild.graph.nodes:
+                rebuild.redirect(old, self.now(old))
+        return rebuild.finish()
+
+
+def _inferred(made: Graph, node: Node, intended: Graph) -> Node:
+    """A record, checked by its op in the graph that is made so far; without the title of another op."""
+    if any(ref is not None and ref.port >= len(made.nodes[ref.node].ports) for ref in node.operands):
+        raise GraphError(f"node {node.name!r} would read an output that is not there")
+    before = intended.nodes.get(node.name, node)
+    title = node.title if node.op is before.op else None
+    return made.infer(node.op, node.operands, node.attributes, node.name, title, node.scope)
+
+
+def merged(first: Rewrite, second: Rewrite, intended: Graph) -> Rewrite | None:
+    """Both changes in one, or None where they are at odds over one operand or attribute."""
+    nodes = {name: _moved(node, first, name in first.nodes) for name, node in second.nodes.items()}
+    for name, node in first.nodes.items():
+        node = _moved(node, second, name in second.nodes)
+        if name not in nodes:
+            nodes[name] = node
+            continue
+        base = intended.nodes.get(name)
+        both = None if base is None else _three_way(base, node, nodes[name])
+        if both is None:
+            return None
+        nodes[name] = both
+    if any(first.went[ref] != ref_new for ref, ref_new in second.went.items() if ref in first.went):
+        return None
+    return Rewrite(nodes, {**first.went, **second.went})
+
+
+def _moved(node: Node, other: Rewrite, changed_too: bool) -> Node:
+    """A record whose operands are what stands for them after the other change, where that is not its own."""
+    if changed_too or not other.went or not any(ref in other.went for ref in node.operands):
+        return node
+    operands = tuple(None if r is None else _beside(node, r, other) for r in node.operands)
+    return replace(node, operands=operands)
+
+
+def _beside(node: Node, ref: Ref, other: Rewrite) -> Ref:
+    new = other.now(ref)
+    return ref if new.node == node.name else new
+
+
+def _three_way(base: Node, a: Node, b: Node) -> Node | None:
+    if a.op is not base.op and b.op is not base.op and a.op is not b.op:
+        return None
+    if not len(base.operands) == len(a.operands) == len(b.operands):
+        return None
+    operands = []
+    for old, x, y in zip(base.operands, a.operands, b.operands, strict=True):
+        if old not in (x, y) and x != y:
+            return None
+        operands.append(y if x == old else x)
+    attributes = dict(b.attributes if a.op is base.op else a.attributes)
+    for key, value in a.attributes.items():
+        old = base.attributes.get(key)
+        if repr(value) != repr(old):
+            if key in b.attributes and repr(b.attributes[key]) not in (repr(old), repr(value)):
+                return None
+            attributes[key] = value
+    op = a.op if a.op is not base.op else b.op
+    return replace(base, op=op, operands=tuple(operands), attributes=MappingProxyType(attributes))
+
+
+def _needed(records: Mapping[str, Node], roots: Sequence[str]) -> set[str]:
+    """The nodes that the roots need, themselves included."""
+    todo, needed = list(roots), set()
+    while todo:
+        name = todo.pop()
+        if name not in needed:
+            needed.add(name)
+            todo += [ref.node for ref in records[name].operands if ref is not None]
+    return needed
+
+
+def in_order(records: Mapping[str, Node], wanted: Collection[str]) -> list[str]:
+    """The wanted nodes with producers before consumers, otherwise as they stand. Raises a `GraphError` for a
+    cycle: a node that would read what is computed from it."""
+    done: dict[str, bool] = {}
+    order: list[str] = []
+    for start in records:
+        if start not in wanted or start in done:
+            continue
+        stack = [start]
+        while stack:
+            name = stack[-1]
+            if done.get(name):
+                stack.pop()
+                continue
+            missing = [r.node for r in records[name].operands if r is not None and not done.get(r.node)]
+            if missing and name in done:
+                raise GraphError(f"node {name!r} would read what is computed from it")
+            if missing:
+                done[name] = False
+                stack += missing
+                if any(done.get(other) is False for other in missing):
+                    raise GraphError(f"node {name!r} would read what is computed from it")
+            else:
+                done[name] = True
+                order.append(name)
+                stack.pop()
+    return order

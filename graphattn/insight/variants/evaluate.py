@@ -1,0 +1,173 @@
+"""What a variant computes: only what lies below its changes, and of that, if asked, only what one row needs.
+
+    evaluate(intended, rewrite, [ref], row=2)  →  [the row 2 of that tensor, as a tensor of one row]
+
+Records are taken on demand from the results that are asked for, so that a node may read a tensor that comes
+later in the intended order; one that would read what is computed from it is refused. Shapes are inferred
+again below a change. Raises a `GraphError` for a variant that is no graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.axes import Spec
+from ...core.errors import GraphError
+from ...core.graph import Node, Ref
+from .draft import Rewrite
+from .intended import Call, Intended
+from .rows import row_of
+
+Disturb = Callable[[Node, Any], Any]
+
+
+def evaluate(
+    intended: Intended, rewrite: Rewrite, wanted: Sequence[Ref], row: int | None = None,
+    disturb: Disturb | None = None,
+) -> list[Any]:  # fmt: skip
+    """The values of tensors of the variant, by their refs in the intended graph. With `row`, that row alone of
+    each tensor of rank 2 or more (as a tensor with one row). `disturb` is applied to every result, and then
+    everything is computed again."""
+    return _Evaluation(intended, rewrite, disturb).values([rewrite.now(ref) for ref in wanted], row)
+
+
+def specs(intended: Intended, rewrite: Rewrite, wanted: Sequence[Ref]) -> list[Spec]:
+    """Shapes, axes and kinds of tensors of the variant."""
+    run = _Evaluation(intended, rewrite, None)
+    refs = [rewrite.now(ref) for ref in wanted]
+    run.prepare(refs)
+    return [run.spec(ref) for ref in refs]
+
+
+class _Evaluation:
+    def __init__(self, intended: Intended, rewrite: Rewrite, disturb: Disturb | None) -> None:
+        self.intended = intended
+        self.records = rewrite.nodes
+        self.disturb = disturb
+        self.nodes = intended.graph.nodes
+        self.dirty = 0
+        for name in rewrite.nodes:
+            if name in intended.order:
+                self.dirty |= intended.below[name]
+        self.calls: dict[str, Call] = {}
+        self.order: list[str] = []
+        self.done: dict[tuple[Ref, bool], Any] = {}
+
+    def values(self, refs: Sequence[Ref], row: int | None) -> list[Any]:
+        self.prepare(refs)
+        narrow = self._narrow(refs) if row is not None else {}
+        for name in self.order:
+            self._compute(name, row, narrow)
+        return [self._value(ref, row if self._rows(ref) else None) for ref in refs]
+
+    def _rows(self, ref: Ref) -> bool:
+        return self.spec(ref).rank > 1
+
+    # ------------------------------------------------------------ what is to be computed, in which shapes
+
+    def record(self, name: str) -> Node:
+        return self.records.get(name) or self.nodes[name]
+
+    def is_clean(self, name: str) -> bool:
+        """Whether a node's value is that of the intended graph."""
+        if name in self.records:
+            return False
+        if self.disturb is not None:
+            return False
+        return not self.dirty >> self.intended.order[name] & 1
+
+    def spec(self, ref: Ref) -> Spec:
+        call = self.calls.get(ref.node)
+        if call is not None:
+            if ref.port >= len(call.outputs):
+                raise GraphError(f"node {ref.node!r} has {len(call.outputs)} outputs; expected more")
+            return call.outputs[ref.port]
+        return self.nodes[ref.node].outputs[ref.port]
+
+    def prepare(self, refs: Sequence[Ref]) -> None:
+        """Find the nodes to compute, producers first, and how each is called."""
+        state: dict[str, bool] = {}
+        stack = [ref.node for ref in refs]
+        while stack:
+            name = stack[-1]
+            if state.get(name) or self.is_clean(name):
+                stack.pop()
+                continue
+            record = self.record(name)
+            missing = [
+                r.node for r in record.operands
+                if r is not None and not state.get(r.node) and not self.is_clean(r.node)
+            ]  # fmt: skip
+            if not missing:
+                state[name] = True
+                self.order.append(name)
+                self.calls[name] = self._call(record)
+                stack.pop()
+                continue
+            if name in state or any(state.get(other) is False for other in missing):
+                raise GraphError(f"node {name!r} would read what is computed from it")
+            state[name] = False
+            stack += missing
+
+    def _call(self, record: Node) -> Call:
+        operands = [None if ref is None else self.spec(ref) for ref in record.operands]
+        known = ""
+        if record.name not in self.records:
+            known = record.name if self._unchanged(record) else ""
+        return self.intended.call(record.op, operands, record.attributes, known)
+
+    def _unchanged(self, record: Node) -> bool:
+        """Whether the operands of a node have the shapes that they have in the intended graph."""
+        for ref in record.operands:
+            if ref is not None and ref.node in self.calls:
+                a, b = self.spec(ref), self.nodes[ref.node].outputs
+                if ref.port >= len(b) or a.shape != b[ref.port].shape or a.kind != b[ref.port].kind:
+                    return False
+        return True
+
+    # ------------------------------------------------------------ which rows are needed
+
+    def _narrow(self, refs: Sequence[Ref]) -> dict[str, bool]:
+        """For each node to compute, whether one row of its results will do."""
+        narrow: dict[str, bool] = {}
+        for ref in refs:
+            narrow[ref.node] = narrow.get(ref.node, True) and self._rows(ref)
+        for name in reversed(self.order):
+            found = self.calls[name].by_row if narrow.get(name, True) else None
+            narrow[name] = found is not None
+            local = () if found is None else found[0]
+            for slot, ref in enumerate(self.record(name).operands):
+                if ref is not None and ref.node in self.calls and narrow.get(ref.node, True):
+                    narrow[ref.node] = bool(local) and local[slot]
+        return narrow
+
+    def _compute(self, name: str, row: int | None, narrow: dict[str, bool]) -> None:
+        record, call = self.record(name), self.calls[name]
+        single = call.by_row if narrow.get(name) else None
+        if record.op.fed:
+            found: Sequence[Any] = [self.intended.values[Ref(name)]]
+        elif single is not None:
+            local, by_row = single
+            found = by_row(
+                [
+                    None if ref is None else self._value(ref, row if here else None)
+                    for ref, here in zip(record.operands, local, strict=True)
+                ]
+            )
+        else:
+            found = call([None if ref is None else self._value(ref, None) for ref in record.operands])
+        if self.disturb is not None:
+            found = [self.disturb(record, value) for value in found]
+        for port, value in enumerate(found):
+            self.done[(Ref(name, port), single is not None)] = value
+
+    def _value(self, ref: Ref, row: int | None) -> Any:
+        """The value of a tensor, or of one row of it."""
+        if ref.node not in self.calls:
+            value = self.intended.values[ref]
+        elif (ref, True) in self.done:
+            return self.done[(ref, True)]
+        else:
+            value = self.done[(ref, False)]
+        return value if row is None else row_of(value, row, self.spec(ref).rank)

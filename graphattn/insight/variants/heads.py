@@ -1,0 +1,137 @@
+"""Siblings mixed up: parts go to heads in another order, all heads take the first, a gathering step takes them
+in another order, a step goes along the heads instead of the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...core.graph import Node, Ref
+from .draft import Draft
+from .groups import Group, spoken
+from .intended import Intended
+from .variant import Variant, like, one, tensor, the
+
+
+def heads(intended: Intended, group: Group) -> Iterator[Variant]:
+    nodes = [intended.graph.nodes[name] for name in group]
+    if len(nodes) > 1:
+        yield from _dealt(intended, group, nodes)
+        yield from _along(intended, group, nodes)
+        yield from _read_across(intended, group, nodes)
+    for node in nodes if len(nodes) == 1 else ():
+        yield from _gathered(intended, node)
+
+
+def orders(refs: Sequence[Ref | None]) -> Iterator[tuple[str, list[Ref | None]]]:
+    """Other orders in which the same tensors may be dealt out, by name."""
+    count = len(refs)
+    kinds = list(dict.fromkeys(refs))
+    yield "in reverse order", list(reversed(refs))
+    yield "all from the first", [refs[0]] * count
+    if len(kinds) < count and count % len(kinds) == 0:
+        yield "in turn, not in blocks", kinds * (count // len(kinds))
+        yield "in blocks, not in turn", [kind for kind in kinds for _ in range(count // len(kinds))]
+    if count > 2:
+        yield "shifted by one", [*refs[1:], refs[0]]
+        yield "shifted by one the other way", [refs[-1], *refs[:-1]]
+        yield "all from the last", [refs[-1]] * count
+    for rows in range(2, count // 2 + 1):
+        if count % rows == 0 and rows * 2 <= count and len(kinds) == count:
+            yield f"read across {rows} blocks", [refs[i] for r in range(rows) for i in range(r, count, rows)]
+
+
+def _differ(new: Sequence[object], old: Sequence[object]) -> bool:
+    return list(new) != list(old)
+
+
+def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
+    """What each node of the group takes in one slot goes to another of them."""
+    for slot in range(min(len(node.operands) for node in nodes)):
+        refs = [node.operands[slot] for node in nodes]
+        if None in refs or len(set(refs)) < 2:
+            continue
+        if len({intended.shape(ref) for ref in refs if ref is not None}) > 1:
+            continue
+        called = nodes[0].op.operand_name(slot)
+        for told, order in orders(refs):
+            if _differ(order, refs):
+                words = f"with {called} of {the(intended, group)} {told}"
+                yield Variant("dealt", words, 1.3, group, one(intended, _deal(nodes, slot, order)))
+
+
+def _deal(nodes: list[Node], slot: int, order: list[Ref | None]):
+    def act(draft: Draft) -> None:
+        for node, ref in zip(nodes, order, strict=True):
+            draft.operand(node, slot, ref)
+
+    return act
+
+
+def _gathered(intended: Intended, node: Node) -> Iterator[Variant]:
+    """A step that takes any number of tensors takes them in another order."""
+    if len(node.op.operands) != 1 or not node.op.operands[0].variadic or len(node.operands) < 2:
+        return
+    for told, order in orders(node.operands):
+        if _differ(order, node.operands):
+            words = f"with what {the(intended, (node.name,))} takes {told}"
+
+            def act(draft: Draft, order: list[Ref | None] = order) -> None:
+                draft.change(node, operands=order)
+
+            yield Variant("order", words, 1.2, (node.name,), one(intended, act))
+
+
+def _along(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
+    """A step with an axis goes along the siblings: what they take is stacked."""
+    first = nodes[0]
+    if "axis" not in first.op.defaults or len(first.ports) != 1 or len(first.operands) != 1:
+        return
+    refs = [node.operands[0] for node in nodes]
+    if len(set(refs)) != len(refs) or not all(like(n.outputs[0], first.outputs[0]) for n in nodes):
+        return
+    for a in nodes:
+        if any(a is not b and intended.depends(b.name, on=a.name) for b in nodes):
+            return
+    shape = first.outputs[0].shape
+
+    def act(draft: Draft) -> None:
+        stacked = draft.add("stack", refs, {"axis": 0}, near=first, name="stacked")
+        done = draft.add(first.op, [stacked], {**first.attributes, "axis": 0}, near=first, name="along")
+        for place, node in enumerate(nodes):
+            part = draft.add(
+                "split",
+                [done],
+                {"parts": (place, 1, len(nodes) - 1 - place), "axis": 0},
+                near=node,
+                name="part",
+            )
+            own = draft.add("reshape", [Ref(part.node, 1)], {"shape": shape}, near=node, name="own")
+            draft.redirect(Ref(node.name), own)
+
+    words = f"with {the(intended, group)} along the heads"
+    yield Variant("axis", words, 1.2, group, one(intended, act))
+
+
+def _read_across(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
+    """The parts of several tensors, one after another, are dealt out across: as [h, 3, d] for [3, h, d]."""
+    count = len(nodes[0].ports)
+    if count < 2 or any(len(node.ports) != count for node in nodes):
+        return
+    if any(not like(spec, nodes[0].outputs[0]) for node in nodes for spec in node.outputs):
+        return
+    right = [Ref(node.name, port) for node in nodes for port in range(count)]
+    across = [right[p * len(nodes) + m] for m in range(len(nodes)) for p in range(count)]
+    back = [Ref(nodes[i % len(nodes)].name, i // len(nodes)) for i in range(len(right))]
+    for told, wrong in (("across", across), ("across the other way", back)):
+        if wrong == right:
+            continue
+
+        def act(draft: Draft, wrong: list[Ref] = wrong) -> None:
+            for old, new in zip(right, wrong, strict=True):
+                for name, slot in intended.users.get(old, ()):
+                    draft.operand(name, slot, new)
+
+        names = f"{tensor(intended, right[0])}, … of {spoken(group)}"
+        words = f"with the parts {names} dealt out {told}: as if heads came before q, k and v"
+        yield Variant("fused", words, 1.3, group, one(intended, act))

@@ -1,0 +1,180 @@
+"""The graph that was meant, at one magnification, with the value of every tensor: what variants are made of.
+
+    intended = Intended(graph, feeds)
+    intended.values[ref]        the value of a tensor
+    intended.groups             nodes that play one role: the same step in every head, in every layer
+    intended.sizes              the sizes that a number in the graph may be meant to be: d_k, d_model, h, n
+
+Values are computed once; a variant computes only what lies below what it changes (`evaluate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from ...core import nested
+from ...core.axes import Spec
+from ...core.errors import GraphError
+from ...core.graph import Graph, Node, Ref
+from ...core.interpreter import FAILURES, function_of
+from ...core.numbers import FLOAT
+from ...core.op import Op
+from .groups import Group, groups_of
+from .rows import by_row
+from .sizes import sizes_of
+
+Shape = tuple[tuple[int, ...], str]
+"""Shape and kind: what equal specs have in common besides the names of their axes."""
+
+
+class Call:
+    """How one node is evaluated on operands of given shapes."""
+
+    def __init__(self, op: Op, operands: Sequence[Spec | None], attributes: Mapping[str, Any]) -> None:
+        given = op.shape(*operands, **attributes)
+        several = isinstance(given, dict) and bool(given)
+        self.op = op
+        self.operands = operands
+        self.attributes = attributes
+        self.ports, self.outputs = (tuple(given), tuple(given.values())) if several else (("",), (given,))
+        self.function: Callable[..., Any] | None = None if op.fed else function_of(op, operands, attributes)
+
+    @cached_property
+    def by_row(self) -> tuple[tuple[bool, ...], Call] | None:
+        """For each slot, whether a row of the results needs the same row of the operand alone, and the call
+        that gives one row; None where a row cannot be computed by itself."""
+        return by_row(self)
+
+    def __call__(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """The results, as a sequence. Raises a `GraphError` for numbers that the op cannot take."""
+        try:
+            given = self.function(*operands)  # pyright: ignore  (what is fed is not called)
+        except GraphError:
+            raise
+        except FAILURES as error:
+            raise GraphError(str(error)) from error
+        return (given,) if len(self.ports) == 1 else given
+
+
+class Intended:
+    """A graph with values (see the module's docstring). `values` may hold any tensors that are known;
+    the others are computed from them."""
+
+    def __init__(self, graph: Graph, feeds: Mapping[str, Any], values: Mapping[Ref, Any] | None = None) -> None:
+        self.graph = graph
+        self.order = {name: place for place, name in enumerate(graph.nodes)}
+        self.calls: dict[Any, Call | GraphError] = {}
+        self.values: dict[Ref, Any] = dict(values or {})
+        for node in graph.nodes.values():
+            if Ref(node.name) in self.values:
+                continue
+            if node.op.fed:
+                if node.name not in feeds:
+                    raise GraphError(f"input {node.name!r} of graph {graph.name!r} was not fed")
+                spec = node.outputs[0]
+                self.values[Ref(node.name)] = nested.read(feeds[node.name], spec, node.name, FLOAT, True)
+            else:
+                call = self.call(node.op, graph.operand_specs(node.operands), node.attributes, node.name)
+                operands = [None if ref is None else self.values[ref] for ref in node.operands]
+                self.keep(node, call(operands))
+
+    def keep(self, node: Node, values: Sequence[Any]) -> None:
+        for port, value in enumerate(values):
+            self.values[Ref(node.name, port)] = value
+
+    def call(
+        self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], known: str = ""
+    ) -> Call:
+        """How a node of that op is evaluated; kept by what it depends on. Raises a `GraphError` where the
+        op refuses. `known` names a node of the graph whose call this is."""
+        key = known or call_key(op, specs, attributes)
+        found = self.calls.get(key) if key else None
+        if found is None:
+            found = self._call(op, specs, attributes)
+            if key:
+                self.calls[key] = found
+        if isinstance(found, GraphError):
+            raise found
+        return found
+
+    def _call(self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Call | GraphError:
+        try:
+            return Call(op, specs, attributes)
+        except GraphError as error:
+            return error
+        except FAILURES as error:
+            return GraphError(str(error))
+
+    # ------------------------------------------------------------ how the nodes hang together
+
+    @cached_property
+    def users(self) -> dict[Ref, list[tuple[str, int]]]:
+        """Who reads each tensor: (node, slot)."""
+        users: dict[Ref, list[tuple[str, int]]] = {}
+        for node in self.graph.nodes.values():
+            for slot, ref in enumerate(node.operands):
+                if ref is not None:
+                    users.setdefault(ref, []).append((node.name, slot))
+        return users
+
+    @cached_property
+    def below(self) -> dict[str, int]:
+        """For each node, itself and all that depends on it, as bits by place in the order."""
+        below: dict[str, int] = {name: 1 << place for name, place in self.order.items()}
+        for node in reversed(list(self.graph.nodes.values())):
+            for ref in node.operands:
+                if ref is not None:
+                    below[ref.node] |= below[node.name]
+        return below
+
+    def depends(self, name: str, on: str) -> bool:
+        """Whether a node needs another (or is it)."""
+        return bool(self.below[on] >> self.order[name] & 1)
+
+    def spec(self, ref: Ref) -> Spec:
+        return self.graph.spec(ref)
+
+    def shape(self, ref: Ref) -> Shape:
+        spec = self.graph.spec(ref)
+        return spec.shape, spec.kind
+
+    @cached_property
+    def alike(self) -> dict[Shape, list[Ref]]:
+        """The tensors of each shape and kind, in the order of the graph."""
+        alike: dict[Shape, list[Ref]] = {}
+        for node in self.graph.nodes.values():
+            for port, spec in enumerate(node.outputs):
+                alike.setdefault((spec.shape, spec.kind), []).append(Ref(node.name, port))
+        return alike
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        return groups_of(self.graph)
+
+    @cached_property
+    def siblings(self) -> dict[str, Group]:
+        """The largest group of each node."""
+        found: dict[str, Group] = {}
+        for group in self.groups:
+            for name in group:
+                if name not in found or len(found[name]) < len(group):
+                    found[name] = group
+        return found
+
+    @cached_property
+    def sizes(self) -> list[tuple[str, int]]:
+        return sizes_of(self.graph)
+
+
+def call_key(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Any:
+    """What a call depends on; attributes by their text, since False == 0 == 0.0. None for a node without
+    operands, which is evaluated once."""
+    if not specs:
+        return None
+    shapes = tuple(None if spec is None else (spec.shape, spec.kind) for spec in specs)
+    return op.name, shapes, repr(attributes) if attributes else ""
+
+
+__all__ = ["Call", "Intended", "call_key"]

@@ -1,0 +1,184 @@
+"""A mask is inverted, transposed, shifted, taken as numbers (multiplied, added), or applied elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ...core.graph import Node, Ref
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each
+
+Change = Callable[[Draft, Node, Ref], Ref]
+
+
+def masks(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("mask", _tensors, intended, group)
+    yield from each("mask", _uses, intended, group)
+
+
+def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
+    """What may be done to a tensor of bools, for all who read it."""
+    for port, spec in enumerate(node.outputs):
+        if spec.kind != "bool" or not spec.rank:
+            continue
+        changes: list[tuple[str, str, float, Change]] = [
+            ("inverted", "with the mask {the} inverted", 1.0, _inverted),
+            ("all", "with the mask {the} hiding nothing", 1.3, _filled(True)),
+        ]
+        if spec.rank > 1:
+            square = spec.shape[-1] == spec.shape[-2]
+            if square:
+                changes.append(("transposed", "with the mask {the} transposed", 1.0, _turned))
+                changes.append(("both", "with the mask {the} inverted and transposed", 1.4, _inverted_turned))
+            for axis, step, told in (
+                (-1, 1, "one key later"), (-1, -1, "one key earlier"),
+                (-2, 1, "one query later"), (-2, -1, "one query earlier"),
+            ):  # fmt: skip
+                change = _shifted(spec.shape, axis, step)
+                if step < 0:
+                    words = f"with the mask {{the}} showing what it shows {told}"
+                    changes.append((told, words, 1.4, change))
+                else:
+                    changes.append((told, f"with the mask {{the}} shifted: {told}", 1.4, change))
+        for key, words, price, change in changes:
+            yield Option((port, key), words, price, _changing(port, change))
+
+
+def _changing(port: int, change: Change):
+    def apply(draft: Draft, node: Node) -> None:
+        ref = Ref(node.name, port)
+        before = set(draft.nodes)
+        made = change(draft, node, ref)
+        draft.redirect(ref, made, apart_from=tuple(set(draft.nodes) - before))
+
+    return apply
+
+
+def _inverted(draft: Draft, node: Node, ref: Ref) -> Ref:
+    return draft.add("logical_not", [ref], near=node, name="inverted")
+
+
+def _turned(draft: Draft, node: Node, ref: Ref) -> Ref:
+    return draft.add("transpose", [ref], near=node, name="transposed")
+
+
+def _inverted_turned(draft: Draft, node: Node, ref: Ref) -> Ref:
+    return _turned(draft, node, _inverted(draft, node, ref))
+
+
+def _filled(value: bool) -> Change:
+    def change(draft: Draft, node: Node, ref: Ref) -> Ref:
+        other = draft.add("logical_not", [ref], near=node)
+        op = "logical_or" if value else "logical_and"
+        return draft.add(op, [ref, other], near=node, name="filled")
+
+    return change
+
+
+def _shifted(shape: tuple[int, ...], axis: int, step: int) -> Change:
+    """Moved along an axis by one; what comes in is what stood at the edge."""
+
+    def change(draft: Draft, node: Node, ref: Ref) -> Ref:
+        size = shape[axis]
+        if size < 2:
+            return ref
+        sizes = (1, size - 1) if step < 0 else (size - 1, 1)
+        cut = draft.add("split", [ref], {"parts": sizes, "axis": axis}, near=node, name="cut")
+        kept = Ref(cut.node, 1 if step < 0 else 0)
+        edges = draft.add(
+            "split",
+            [ref],
+            {"parts": (1, size - 1) if step > 0 else (size - 1, 1), "axis": axis},
+            near=node,
+            name="edge",
+        )
+        edge = Ref(edges.node, 0 if step > 0 else 1)
+        parts = [edge, kept] if step > 0 else [kept, edge]
+        return draft.add("concat", parts, {"axis": axis}, near=node, name="shifted")
+
+    return change
+
+
+def _uses(intended: Intended, node: Node) -> Iterator[Option]:
+    """What a step that takes numbers and a mask may do instead, there or after what follows it."""
+    found = _numbers_and_mask(intended, node)
+    if found is None:
+        return
+    x, see = found
+    for key, told, price, combine in (
+        ("times", "multiplied by the mask", 1.2, _times),
+        ("plus", "with the mask added as 0 and 1", 1.4, _plus),
+        ("zero", "with 0 where it is hidden", 1.4, _times),
+        ("minus", "with 1 taken away where it is hidden", 1.6, _minus),
+    ):
+        if key == "zero":
+            continue
+        words = f"with {{the}} {told} instead"
+        yield Option(key, words, price, lambda d, n, c=combine: d.redirect(Ref(n.name), c(d, n, x, see)))
+    for steps, later in enumerate(_after(intended, node)):
+        name = later.name.rpartition(".")[2]
+        words = f"with the mask multiplied onto {name} instead of {{the}}"
+        yield Option(("later", steps), words, 1.2, lambda d, n, t=later: _onto(d, n, t, x, see, False))
+        words = f"with the mask multiplied onto {name} instead of {{the}}, and renormalized"
+        yield Option(("normal", steps), words, 1.5, lambda d, n, t=later: _onto(d, n, t, x, see, False, True))
+        words = f"with the mask multiplied onto {name} besides {{the}}"
+        yield Option(("too", steps), words, 1.7, lambda d, n, t=later: _onto(d, n, t, x, see, True))
+
+
+def _numbers_and_mask(intended: Intended, node: Node) -> tuple[Ref, Ref] | None:
+    if len(node.ports) != 1:
+        return None
+    refs = [ref for ref in node.operands if ref is not None]
+    bools = [ref for ref in refs if intended.spec(ref).kind == "bool"]
+    numbers = [
+        r for r in refs if intended.spec(r).kind == "float" and intended.spec(r).shape == node.outputs[0].shape
+    ]
+    return (numbers[0], bools[0]) if len(bools) == 1 and numbers and len(refs) > 1 else None
+
+
+def _after(intended: Intended, node: Node) -> Iterator[Node]:
+    """The next steps on a tensor of the same shape."""
+    for _ in range(3):
+        users = intended.users.get(Ref(node.name), [])
+        if len(users) != 1:
+            return
+        later = intended.graph.nodes[users[0][0]]
+        if len(later.ports) != 1 or later.outputs[0].shape != node.outputs[0].shape:
+            return
+        yield later
+        node = later
+
+
+def as_numbers(draft: Draft, node: Node, see: Ref, shown: float = 1, hidden: float = 0) -> Ref:
+    """A mask as numbers."""
+    one = draft.add("constant", [], {"value": shown}, near=node, name="shown")
+    zero = draft.add("constant", [], {"value": hidden}, near=node, name="hidden")
+    return draft.add("where", [see, one, zero], near=node, name="as_numbers")
+
+
+def _times(draft: Draft, node: Node, x: Ref, see: Ref) -> Ref:
+    return draft.add("multiply", [x, as_numbers(draft, node, see)], near=node, name="times_mask")
+
+
+def _plus(draft: Draft, node: Node, x: Ref, see: Ref) -> Ref:
+    return draft.add("add", [x, as_numbers(draft, node, see)], near=node, name="plus_mask")
+
+
+def _minus(draft: Draft, node: Node, x: Ref, see: Ref) -> Ref:
+    return draft.add("add", [x, as_numbers(draft, node, see, 0, -1)], near=node, name="minus_mask")
+
+
+def _onto(draft: Draft, node: Node, later: Node, x: Ref, see: Ref, too: bool, again: bool = False) -> None:
+    if not too:
+        draft.redirect(Ref(node.name), x)
+    ref = Ref(later.name)
+    numbers = as_numbers(draft, later, see)
+    made = draft.add("multiply", [ref, numbers], near=later, name="times_mask")
+    if again:
+        total = draft.add("reduce_sum", [made], near=later, name="total")
+        done = draft.add("divide", [made, total], near=later, name="renormalized")
+        draft.redirect(ref, done, apart_from=(made.node,))
+        return
+    draft.redirect(ref, made, apart_from=(made.node,))

@@ -1,0 +1,75 @@
+"""A step stands elsewhere: before or after its neighbours, on the other side of a residual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.graph import Node, Ref
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each, tensor, through
+
+AWAY = 4
+"""How many steps away a step is looked for."""
+
+
+def move(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("move", _options, intended, group)
+
+
+def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    slots = through(intended, node)
+    if not slots or node.op.moves:
+        return
+    slot = slots[0]
+    source = node.operands[slot]
+    assert source is not None
+    for key, ref, price in _places(intended, node, slot):
+        later = intended.depends(ref.node, on=node.name)
+        side = "after" if later else "on"
+        words = f"with {{the}} {side} {tensor(intended, ref)} instead"
+        yield Option(key, words, price, lambda d, n, r=ref: _to(d, n, slot, r, False))
+        words = f"with {{the}} {side} {tensor(intended, ref)} too"
+        yield Option((key, "too"), words, price + 0.4, lambda d, n, r=ref: _to(d, n, slot, r, True))
+
+
+def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[object, Ref, float]]:
+    """Tensors near by that the step could stand on: (how they stand to it, tensor, price)."""
+    here = [(Ref(node.name), ())]
+    seen = {Ref(node.name)}
+    for away in range(1, AWAY + 1):
+        following = []
+        for ref, way in here:
+            for name, used in intended.users.get(ref, ()):
+                user = intended.graph.nodes[name]
+                for port, spec in enumerate(user.outputs):
+                    made = Ref(name, port)
+                    if made not in seen and spec.kind == "float":
+                        seen.add(made)
+                        key = (*way, user.op.name, used, port)
+                        following.append((made, key))
+                        yield ("after", key), made, 1.2 + 0.1 * away
+        here = following[:8]
+    now = node.operands[slot]
+    for away in range(1, AWAY + 1):
+        producer = intended.graph.nodes[now.node] if now is not None else None
+        if producer is None:
+            return
+        for place, ref in enumerate(producer.operands):
+            if ref is not None and intended.spec(ref).kind == "float":
+                yield ("before", away, place), ref, 1.2 + 0.1 * away
+        now = next((ref for ref in producer.operands if ref is not None), None)
+
+
+def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool) -> None:
+    now = draft.node(node.name)
+    source = now.operands[slot]
+    assert source is not None
+    if not too:
+        draft.redirect(Ref(node.name), source)
+        ref = source if ref == Ref(node.name) else ref
+    operands = [ref if s == slot else r for s, r in enumerate(now.operands)]
+    made = draft.add(now.op, operands, now.attributes, near=now, name="moved")
+    before = () if draft.intended.depends(ref.node, on=node.name) else (node.name,) * too
+    draft.redirect(ref, made, apart_from=(made.node, *before))

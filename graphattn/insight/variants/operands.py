@@ -1,0 +1,145 @@
+"""An operand is another one: exchanged, transposed, left out, or taken from elsewhere (the stream before the
+norm, a sibling part, another weight of the same shape, a tensor that comes later in the order too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.graph import Node, Ref
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each, like, tensor
+
+MOST = 60
+"""The most tensors of one shape that are tried in the place of an operand."""
+
+
+def operands(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("operand", _options, intended, group)
+
+
+def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    yield from _exchanged(intended, node)
+    for slot, ref in enumerate(node.operands):
+        if ref is None:
+            continue
+        spec, name = intended.spec(ref), tensor(intended, ref)
+        called = node.op.operand_name(slot)
+        if spec.rank > 1:
+            words = f"with {name} transposed as {called} of {{the}}"
+            yield Option((slot, "transposed"), words, 1.1, lambda d, n, s=slot: _transposed(d, n, s))
+        parameter = node.op.operands[min(slot, len(node.op.operands) - 1)]
+        if not parameter.required and not parameter.variadic:
+            words = f"without {called} ({name}) in {{the}}"
+            yield Option((slot, "dropped"), words, 1.0, lambda d, n, s=slot: d.operand(n, s, None))
+        if parameter.variadic and len(node.operands) > 2:
+            words = f"without {name} in {{the}}"
+            yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s))
+        yield from _elsewhere(intended, node, slot, ref)
+
+
+def _exchanged(intended: Intended, node: Node) -> Iterator[Option]:
+    given = [(s, r) for s, r in enumerate(node.operands) if r is not None]
+    for place, (s, a) in enumerate(given):
+        for t, b in given[place + 1 :]:
+            if a == b or intended.spec(a).kind != intended.spec(b).kind or len(given) > 6:
+                continue
+            words = f"with {tensor(intended, a)} and {tensor(intended, b)} exchanged in {{the}}"
+            yield Option((s, t, "exchanged"), words, 1.1, lambda d, n, s=s, t=t: _exchange(d, n, s, t))
+            both = intended.spec(a).rank > 1 and intended.spec(b).rank > 1 and len(given) == 2
+            if both and not like(intended.spec(a), intended.spec(b)):
+                words = words.replace(" in {the}", ", and transposed, in {the}")
+                yield Option((s, t, "turned"), words, 1.4, lambda d, n, s=s, t=t: _turn(d, n, s, t))
+
+
+def _exchange(draft: Draft, node: Node, s: int, t: int) -> None:
+    now = list(draft.node(node.name).operands)
+    now[s], now[t] = now[t], now[s]
+    draft.change(node, operands=now)
+
+
+def _turn(draft: Draft, node: Node, s: int, t: int) -> None:
+    _exchange(draft, node, s, t)
+    _transposed(draft, node, s)
+    _transposed(draft, node, t)
+
+
+def _transposed(draft: Draft, node: Node, slot: int) -> None:
+    now = draft.node(node.name)
+    ref = now.operands[slot]
+    assert ref is not None
+    turned = draft.add(
+        "transpose", [ref], near=now, name=f"{now.op.operand_name(slot).split('[')[0]}_transposed"
+    )
+    draft.operand(node, slot, turned)
+
+
+def _left_out(draft: Draft, node: Node, slot: int) -> None:
+    now = draft.node(node.name).operands
+    draft.change(node, operands=(*now[:slot], *now[slot + 1 :]))
+
+
+def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[Option]:
+    """Other tensors of the same shape: by themselves, and by how they stand to the node among its siblings."""
+    own = intended.siblings[node.name]
+    place = own.index(node.name)
+    called = node.op.operand_name(slot)
+    for other in _alike(intended, node, ref):
+        name = tensor(intended, other)
+        price = _distance(intended, ref, other)
+        apply = _taking(slot, other)
+        words = f"with {name} instead of {tensor(intended, ref)} as {called} of {{the}}"
+        yield Option((slot, other), words, price, apply)
+        relation = _relation(intended, other, len(own), place)
+        if relation is not None:
+            told = (
+                f"with {_starred(intended, other)} instead of {_starred(intended, ref)} as {called} of {{the}}"
+            )
+            yield Option((slot, *relation), told, price, apply)
+
+
+def _starred(intended: Intended, ref: Ref) -> str:
+    name = tensor(intended, ref)
+    return name if len(intended.siblings[ref.node]) < 2 else f"{name} (and so on)"
+
+
+def _taking(slot: int, other: Ref):
+    return lambda draft, node: draft.operand(node, slot, other)
+
+
+def _alike(intended: Intended, node: Node, ref: Ref) -> list[Ref]:
+    """Tensors of the shape of an operand that do not need the node, the nearest first."""
+    found = [
+        other
+        for other in intended.alike[intended.shape(ref)]
+        if other != ref and not intended.depends(other.node, on=node.name)
+    ]
+    here = intended.order[ref.node]
+    return sorted(found, key=lambda other: abs(intended.order[other.node] - here))[:MOST]
+
+
+def _distance(intended: Intended, ref: Ref, other: Ref) -> float:
+    """How far-fetched it is to take one tensor for another."""
+    a, b = intended.graph.nodes[ref.node], intended.graph.nodes[other.node]
+    if a is b:
+        return 1.4
+    if a.op is b.op:
+        return 1.3
+    if ref in b.operands or other in a.operands:
+        return 1.5
+    return 1.8
+
+
+def _relation(intended: Intended, other: Ref, count: int, place: int) -> tuple[object, ...] | None:
+    """How a tensor stands to the place-th of `count` siblings: the same for each of them."""
+    if count < 2:
+        return None
+    node = intended.graph.nodes[other.node]
+    if len(node.ports) == count:
+        return "part of", other.node, (other.port - place) % count
+    group = intended.siblings[other.node]
+    if len(group) == count:
+        return "one of", group, (group.index(other.node) - place) % count, other.port
+    return None

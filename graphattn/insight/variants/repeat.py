@@ -1,0 +1,31 @@
+"""A step is done twice: once more on its own result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.graph import Node, Ref
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each, through
+
+
+def repeat(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("twice", _options, intended, group)
+
+
+def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    if node.op.moves and len(node.operands) == 1 and node.attributes.get("perm", ()) is not None:
+        return
+    for slot in through(intended, node):
+        yield Option(
+            slot, "with {the} done twice", 1.6, lambda draft, node, slot=slot: _again(draft, node, slot)
+        )
+
+
+def _again(draft: Draft, node: Node, slot: int) -> None:
+    now = draft.node(node.name)
+    operands = [Ref(node.name) if s == slot else ref for s, ref in enumerate(now.operands)]
+    again = draft.add(now.op, operands, now.attributes, near=now, name="again")
+    draft.redirect(Ref(node.name), again, apart_from=(again.node,))

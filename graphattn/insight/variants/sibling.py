@@ -1,0 +1,61 @@
+"""A step is replaced by one of its kind: another function, another norm, − for +."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from ...core.graph import Node
+from ...core.op import LEVELS, OPS, Op
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each
+
+ARITHMETIC = ("add", "subtract", "multiply", "divide")
+"""Two numbers in, one out: families of their own in pictures, one kind here."""
+
+
+def sibling(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("instead", _options, intended, group)
+
+
+def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    for op in siblings(node.op):
+        yield Option(op.name, f"with {op.title} instead of {{the}}", 1.3, _becoming(op))
+
+
+def _becoming(op: Op):
+    def apply(draft: Draft, node: Node) -> None:
+        now = draft.node(node.name)
+        given = {now.op.operand_name(slot): ref for slot, ref in enumerate(now.operands)}
+        operands = [given.get(p.name) for p in op.operands]
+        while operands and operands[-1] is None:
+            operands.pop()
+        draft.change(node, op=op, operands=operands)
+
+    return apply
+
+
+@cache
+def siblings(op: Op) -> tuple[Op, ...]:
+    """The ops that take what this one takes: all its required operands, and no other."""
+    if not op.operands or any(p.variadic for p in op.operands):
+        return ()
+    return tuple(other for other in OPS.values() if other is not op and _fits(op, other))
+
+
+def _fits(op: Op, other: Op) -> bool:
+    if other.expand is not None and other.kernel is None:
+        return False
+    both = op.name in ARITHMETIC and other.name in ARITHMETIC
+    if not both and (op.family != other.family or op.moves != other.moves):
+        return False
+    if LEVELS.index(other.level) < LEVELS.index("op"):
+        return False
+    required = [p.name for p in other.operands if p.required]
+    mine = [p.name for p in op.operands]
+    if required != [p.name for p in op.operands if p.required] or any(p.variadic for p in other.operands):
+        return False
+    needed = [name for name, p in other.parameters.items() if not p.operand and p.required]
+    return all(name in op.defaults for name in needed) and set(mine) & {p.name for p in other.operands} != set()

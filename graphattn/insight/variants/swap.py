@@ -1,0 +1,67 @@
+"""Two tensors take each other's place: queries for keys, one projection for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.graph import Ref
+from .draft import Draft
+from .groups import Group, spoken
+from .intended import Intended
+from .variant import Variant, like, one, the
+
+MOST = 8
+
+
+def swap(intended: Intended, group: Group) -> Iterator[Variant]:
+    """Pairs of a role; and, for a group of several, each with the other of its name in all of them."""
+    if 1 < len(group) <= MOST:
+        for place, a in enumerate(group):
+            for b in group[place + 1 :]:
+                yield from _pair(intended, (a,), (b,))
+    yield from _series(intended, group)
+
+
+def _series(intended: Intended, group: Group) -> Iterator[Variant]:
+    """Each node of a role with its neighbour in another role: all queries with all keys."""
+    first = intended.graph.nodes[group[0]]
+    last = intended.graph.nodes[group[-1]]
+    for other in intended.groups:
+        if (
+            len(other) != len(group)
+            or other[0] in group
+            or intended.order[other[0]] <= intended.order[group[0]]
+        ):
+            continue
+        a, b = intended.graph.nodes[other[0]], intended.graph.nodes[other[-1]]
+        if a.op is first.op and a.outputs and like(a.outputs[0], first.outputs[0]) and b.op is last.op:
+            yield from _pair(intended, group, other)
+
+
+def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
+    nodes = intended.graph.nodes
+    pairs = [(nodes[a], nodes[b]) for a, b in zip(these, those, strict=True)]
+    if any(len(a.ports) != len(b.ports) or not like(a.outputs[0], b.outputs[0]) for a, b in pairs):
+        return
+
+    def act(draft: Draft) -> None:
+        for a, b in pairs:
+            if (
+                (not a.operands and not b.operands)
+                or intended.depends(b.name, on=a.name)
+                or intended.depends(a.name, on=b.name)
+            ):
+                _both_ways(draft, [(Ref(a.name), Ref(b.name))])
+            else:
+                _both_ways(draft, [(Ref(a.name, p), Ref(b.name, p)) for p in range(len(a.ports))])
+
+    words = f"with {the(intended, these)} and {spoken(those)} in each other's place"
+    yield Variant("swap", words, 1.2, (*these, *those), one(intended, act))
+
+
+def _both_ways(draft: Draft, pairs: list[tuple[Ref, Ref]]) -> None:
+    users = draft.intended.users
+    for a, b in pairs:
+        for old, new in ((a, b), (b, a)):
+            for name, slot in users.get(old, ()):
+                draft.operand(name, slot, new)

@@ -1,0 +1,129 @@
+"""One way in which a graph may have been written wrong: its name, what it costs to believe, the rewrite.
+
+A generator is a function `generator(intended, group)` that yields variants for the nodes of one role. Most
+say what may be done to one node, as `Option`s; `each` does it to all nodes of the role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from ...core.axes import Spec
+from ...core.graph import Node, Ref
+from ...core.interpreter import padded
+from .draft import Draft, Rewrite
+from .groups import Group, spoken
+from .intended import Intended
+
+
+@dataclass(eq=False)
+class Variant:
+    """`phrase` goes on from "yours is this graph …". A low price is a likely mistake, plainly told."""
+
+    kind: str
+    """The generator that it comes from, or the name under which an op declares it."""
+    phrase: str
+    price: float
+    nodes: Group
+    """The nodes of the intended graph that it is about."""
+    make: Callable[[], Rewrite] = field(repr=False)
+    sentence: str = ""
+    """What is wrong, in words of its own, where there are some."""
+    intended: Intended = field(init=False, repr=False)
+    """The graph that it is a variant of; `variants` enters it."""
+
+    @cached_property
+    def rewrite(self) -> Rewrite:
+        return self.make()
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {spoken(self.nodes)}"
+
+
+class Option(NamedTuple):
+    """What may be done to one node. `{the}` in the phrase stands for the node."""
+
+    key: object
+    phrase: str
+    price: float
+    apply: Callable[[Draft, Node], None]
+
+
+Options = Callable[[Intended, Node], Iterable[Option]]
+Generator = Callable[[Intended, Group], Iterator[Variant]]
+
+
+def each(kind: str, options: Options, intended: Intended, group: Group) -> Iterator[Variant]:
+    """What may be done to every node of a group alike."""
+    nodes = [intended.graph.nodes[name] for name in group]
+    tables = [{option.key: option for option in options(intended, node)} for node in nodes]
+    told = the(intended, group)
+    for key, option in tables[0].items():
+        if all(key in table for table in tables[1:]):
+            chosen = [(node, table[key].apply) for node, table in zip(nodes, tables, strict=True)]
+            yield Variant(
+                kind, option.phrase.replace("{the}", told), option.price, group, _maker(intended, chosen)
+            )
+
+
+def _maker(
+    intended: Intended, chosen: list[tuple[Node, Callable[[Draft, Node], None]]]
+) -> Callable[[], Rewrite]:
+    def make() -> Rewrite:
+        draft = Draft(intended)
+        for node, apply in chosen:
+            apply(draft, node)
+        return draft.done()
+
+    return make
+
+
+def one(intended: Intended, act: Callable[[Draft], None]) -> Callable[[], Rewrite]:
+    """The maker of a rewrite that is not made node by node."""
+
+    def make() -> Rewrite:
+        draft = Draft(intended)
+        act(draft)
+        return draft.done()
+
+    return make
+
+
+def the(intended: Intended, group: Group) -> str:
+    """How a sentence calls a step: `the scale head*.scaled (÷ √6)`."""
+    nodes = [intended.graph.nodes[name] for name in group]
+    titles = dict.fromkeys(node.op.title for node in nodes)
+    title = next(iter(titles)) if len(titles) == 1 else "step"
+    notes = {_note(intended, node) for node in nodes}
+    (note,) = notes if len(notes) == 1 else ("",)
+    fed = nodes[0].op.fed
+    told = spoken(group) if fed else f"the {title} {spoken(group)}"
+    return f"{told} ({note})" if note else told
+
+
+def _note(intended: Intended, node: Node) -> str:
+    if node.op.note is None:
+        return ""
+    specs = padded(node.op, intended.graph.operand_specs(node.operands))
+    return node.op.note(*specs, **node.attributes)
+
+
+def through(intended: Intended, node: Node) -> list[int]:
+    """The slots whose operand has the shape and kind of the one result."""
+    if len(node.ports) != 1:
+        return []
+    spec = node.outputs[0]
+    return [s for s, r in enumerate(node.operands) if r is not None and like(intended.spec(r), spec)]
+
+
+def like(a: Spec, b: Spec) -> bool:
+    """Whether two tensors have one shape and kind; names of axes do not count."""
+    return a.shape == b.shape and a.kind == b.kind
+
+
+def tensor(intended: Intended, ref: Ref) -> str:
+    return intended.graph.tensor_name(ref)

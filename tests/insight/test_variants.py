@@ -1,0 +1,106 @@
+"""Variants: what is evaluated below a change is what the variant's own graph computes, cell by cell."""
+
+import mistaken
+import pytest
+
+from graphattn import Graph, GraphError, run
+from graphattn.builtin import specimen
+from graphattn.core import nested
+from graphattn.insight.variants import Intended, evaluate, explanations, merged, variants
+
+
+def same(a, b):
+    return repr(a) == repr(b)
+
+
+def agrees(a, b):
+    if nested.shape_of(a) != nested.shape_of(b):
+        return False
+    pairs = zip(nested.flat(a), nested.flat(b), strict=True)
+    return all(x == y or abs(x - y) <= 1e-9 * max(1.0, abs(y)) for x, y in pairs)
+
+
+@pytest.fixture(scope="module")
+def multi_head():
+    given = specimen("multi-head", n=3, d=4, causal=True)
+    return Intended(given.graph.at("op"), given.feeds), given.feeds
+
+
+def test_a_variant_is_a_graph_that_computes_what_was_evaluated(multi_head):
+    intended, feeds = multi_head
+    out, kinds, refused = intended.graph.resolve("Y"), set(), 0
+    for variant in list(variants(intended))[::7]:
+        try:
+            (value,) = evaluate(intended, variant.rewrite, [out])
+        except GraphError:
+            refused += 1
+            with pytest.raises(GraphError):
+                run(variant.rewrite.graph(intended.graph), feeds)
+            continue
+        graph = variant.rewrite.graph(intended.graph)
+        assert same(run(graph, feeds)["Y"], value), variant.phrase
+        kinds.add(variant.kind)
+    assert len(kinds) > 9 and refused > 3
+
+
+def test_one_row_is_that_row_of_the_whole(multi_head):
+    intended, _ = multi_head
+    out, seen = intended.graph.resolve("Y"), 0
+    for variant in list(variants(intended))[3::11]:
+        try:
+            (whole,) = evaluate(intended, variant.rewrite, [out])
+        except GraphError:
+            continue
+        if nested.shape_of(whole) == (3, 4):
+            (row,) = evaluate(intended, variant.rewrite, [out], row=1)
+            assert same(row, [whole[1]]), variant.phrase
+            seen += 1
+    assert seen > 50
+
+
+def test_a_role_is_changed_as_one(multi_head):
+    intended, _ = multi_head
+    scales = [v for v in variants(intended) if v.kind == "skip" and "scale" in v.phrase]
+    assert [v.nodes for v in scales] == [("head0.scaled", "head1.scaled"), ("head0.scaled",), ("head1.scaled",)]
+    assert scales[0].price < scales[1].price
+    assert scales[0].phrase == "without the scale head*.scaled (÷ √2)"
+
+
+def test_a_node_may_read_what_comes_later_but_not_itself():
+    g = Graph("late")
+    x = g.input("x", (2, 2))
+    first = g.relu(x, name="first")
+    second = g.tanh(x, name="second")
+    g.output(y=g.add(first, second, name="y"))
+    intended = Intended(g, {"x": [[1.0, -2.0], [0.5, 3.0]]})
+    phrases = [v.phrase for v in variants(intended, ["first"])]
+    assert "with second instead of x as x of the relu first" in phrases
+    assert not any("with y instead" in phrase for phrase in phrases)
+
+
+def test_two_changes_are_one_where_they_are_not_at_odds(multi_head):
+    intended, feeds = multi_head
+    skipped = {v.name: v for v in variants(intended) if v.kind == "skip"}
+    a, b = skipped["skip head*.scaled"], skipped["skip v"]
+    both = merged(a.rewrite, b.rewrite, intended.graph)
+    (value,) = evaluate(intended, both, [intended.graph.resolve("Y")])
+    assert same(run(both.graph(intended.graph), feeds)["Y"], value)
+
+
+@pytest.mark.parametrize("identity, node, words", [
+    ("S1", "head0.scaled", "without the scale"),
+    ("P2", "q", "with w_q transposed"),
+    ("L11", "norm", "without the subtract"),
+    ("L4", "norm", "with the add norm.stabilized after norm.root instead"),
+    ("X1", "head0.weights", "axis=-2"),
+    ("P3", "v", "without b (b_v)"),
+    ("H5", "concat", "exchanged"),
+])  # fmt: skip
+def test_one_step_is_explained(identity, node, words):
+    graph, feeds = mistaken.build(), mistaken.feeds()
+    right, wrong = run(graph, feeds), run(mistaken.build("plain", identity), feeds)
+    names = [None if ref is None else graph.tensor_name(ref) for ref in graph.node(node).operands]
+    operands = [None if name is None else wrong[name] if name in wrong else right[name] for name in names]
+    found = explanations(graph, node, operands, wrong[node], agrees)
+    assert words in found[0].phrase
+    assert explanations(graph, node, operands, right[node], agrees) == []
