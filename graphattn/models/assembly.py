@@ -1,0 +1,146 @@
+"""What a family builds with: a graph, the trained tensors that it takes, and the tokens that it reads.
+
+    a.config                    the settings (`Config`)
+    a.sizes                     sizes by letter: d features, f of the feed-forward, v the vocabulary, …
+    a.parameter("tok", "embeddings.word_embeddings.weight", "v d")       a trained tensor
+    a.parameters("layer0", "encoder.layer.0.", TABLE)                    those of a layer, by operand
+    a.token_embedding(...), a.position_embedding(...)                    rows that the text uses
+    a.layernorm(...), a.finish(...)
+
+Sizes are written as letters in the order in which the file stores them, so a tensor of another shape than
+config.json promises is refused by name. A parameter's axes are named after the same letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.errors import GraphError
+from ..core.graph import Graph, Tensor
+from .checkpoint import Checkpoint
+from .config import Config
+from .tokens import Tokens
+from .weight import Weight
+
+AXES = {"v": "vocabulary", "p": "position", "t": "type"}
+"""The axes that letters stand for; any other is features."""
+TITLES = {"gamma": "γ", "beta": "β"}
+
+
+class Assembly:
+    """A model under construction (see the module's docstring). `layers` is how many layers are built, of
+    all that config.json promises."""
+
+    def __init__(
+        self, graph: Graph, config: Config, weights: Checkpoint, tokens: Tokens, layers: int | None
+    ) -> None:
+        self.graph = graph
+        self.config = config
+        self.weights = weights
+        self.tokens = tokens
+        self.asked = layers
+        self.layers = 0
+        self.sizes: dict[str, int] = {}
+        self.feeds: dict[str, Any] = {}
+        self.labels: dict[str, Sequence[str]] = {"token": tokens.labels}
+
+    @property
+    def n(self) -> int:
+        """The number of tokens."""
+        return len(self.tokens.ids)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all layers are built, and so what stands after them."""
+        return self.layers == self.sizes["layers"]
+
+    def promise(self, pattern: str, count: int, **sizes: int) -> None:
+        """The sizes that config.json promises, and `count` layers whose tensors begin with `pattern`."""
+        self.sizes = {"layers": count, **sizes}
+        self.weights.need_layers(pattern, count)
+        self.layers = count if self.asked is None else self.asked
+        if not 0 <= self.layers <= count:
+            raise GraphError(f"layers is {self.layers}; expected 0 to {count}, as many as the model has")
+
+    # ------------------------------------------------------------ trained tensors
+
+    def take(self, stored: str, letters: str) -> Weight:
+        """A stored tensor, its shape checked against the sizes that the letters stand for."""
+        return self.weights.take(stored, [self.sizes[letter] for letter in letters.split()])
+
+    def parameter(self, name: str, stored: str | Weight, letters: str, title: str | None = None) -> Tensor:
+        """A trained tensor in the graph: by its stored name, or cut from one already."""
+        weight = self.take(stored, letters) if isinstance(stored, str) else stored
+        axes = [AXES.get(letter, "feature") for letter in letters.split()]
+        self.feeds[name] = weight
+        return self.graph.parameter(name, weight.shape, axes, title=title or name)
+
+    def parameters(
+        self, owner: str, prefix: str, table: Mapping[str, tuple[str, str] | tuple[Weight, str]]
+    ) -> dict[str, Tensor]:
+        """Parameters by the operands of a layer. The table says for each where it is stored below the
+        prefix, and its letters; or gives the tensor itself."""
+        return {
+            operand: self.parameter(
+                f"{owner}_{operand}",
+                prefix + stored if isinstance(stored, str) else stored,
+                letters,
+                title=_title(operand),
+            )
+            for operand, (stored, letters) in table.items()
+        }
+
+    # ------------------------------------------------------------ what models begin with
+
+    def token_embedding(self, stored: str, letters: str = "v d", whole: bool = False) -> Tensor:
+        """The rows of the token table that the text uses (all of them for `whole`), picked by id."""
+        table = self.take(stored, letters)
+        ids = self.tokens.ids
+        if not whole:
+            used = sorted(set(ids))
+            table = table.rows(used)
+            ids = tuple(map(used.index, ids))
+            names = dict(zip(self.tokens.ids, self.tokens.labels, strict=True))
+            self.labels["vocabulary"] = [names[token] for token in used]
+        places = self.graph.input("ids", (self.n,), ("token",), kind="int", title="token ids")
+        self.feeds["ids"] = list(ids)
+        return self._embedding("token", table, letters, places)
+
+    def position_embedding(self, stored: str, letters: str = "p d", start: int = 0) -> Tensor:
+        """The rows of the position table from `start` on."""
+        table = self.take(stored, letters)
+        if start + self.n > table.shape[0]:
+            raise GraphError(
+                f"the text has {self.n} tokens; expected at most {table.shape[0] - start},"
+                " as many as the model has positions"
+            )
+        places = self.graph.constant(tuple(range(self.n)), axes=("token",), name="positions")
+        return self._embedding("position", table.block(start, start + self.n), letters, places)
+
+    def type_embedding(self, stored: str, letters: str = "t d") -> Tensor:
+        """The row of the first type (sentence A) for every token."""
+        places = self.graph.constant((0,) * self.n, axes=("token",), name="types")
+        return self._embedding("type", self.take(stored, letters), letters, places)
+
+    def _embedding(self, kind: str, table: Weight, letters: str, places: Tensor) -> Tensor:
+        rows = self.parameter(f"{kind}_table", table, letters, title=f"{kind} table")
+        return self.graph.embedding(rows, places, name=f"{kind}_embedding", title=f"{kind} embedding")
+
+    def sum(self, *parts: Tensor, name: str, title: str | None = None) -> Tensor:
+        """The sum of what a token begins with."""
+        total = parts[0]
+        for part in parts[1:-1]:
+            total = self.graph.add(total, part)
+        return self.graph.add(total, parts[-1], name=name, title=title) if len(parts) > 1 else total
+
+    def layernorm(self, x: Tensor, name: str, stored: str, eps: float, letters: str = "d") -> Tensor:
+        """LayerNorm with the gain and bias that are stored under that name."""
+        gamma = self.parameter(f"{name}_gamma", f"{stored}.weight", letters, "γ")
+        beta = self.parameter(f"{name}_beta", f"{stored}.bias", letters, "β")
+        return self.graph.layernorm(x, gamma, beta, eps=eps, name=name, title="LayerNorm")
+
+
+def _title(operand: str) -> str:
+    kind, _, which = operand.partition("_")
+    return f"{kind.upper() if kind == 'w' else TITLES.get(kind, kind)}_{which}" if which else kind

@@ -1,0 +1,28 @@
+"""The families of models, one file each, by the `model_type` that config.json names.
+
+A family is a module with
+    PREFIXES    what the whole model may be called in front of its tensors' names ("bert.")
+    build(a)    the model on an `Assembly`: reads the settings, takes the tensors, gives the last hidden
+                state, after which outputs may follow
+To add one: write the file, enter it here, and give its tests a small folder.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...core.errors import GraphError, suggest
+
+FAMILIES = {
+    "bert": "bert",
+}
+"""model_type: file."""
+
+
+def family_of(kind: Any, where: str) -> Any:
+    """The module of a family."""
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        hint = suggest(kind, FAMILIES) if isinstance(kind, str) else ""
+        raise GraphError(f"{where}: model_type is {str(kind)[:40]!r}; expected one of {', '.join(FAMILIES)}{hint}")
+    return import_module(f".{FAMILIES[kind]}", __name__)

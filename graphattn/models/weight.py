@@ -1,0 +1,97 @@
+"""One trained tensor as it is stored: a shape over packed numbers, made into lists when they are needed.
+
+float64, float32 and float16 stay as they lie in the (mapped) file; bfloat16 is widened to float32, which
+is exact. Rows can be picked and blocks of them cut without touching the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from math import prod
+from struct import Struct, calcsize
+from typing import Any
+
+from ..core.errors import GraphError
+
+CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "f"}
+"""How `struct` calls the types that weights come in."""
+
+
+class Weight:
+    """A matrix or row of trained numbers. `cells` are packed little-endian numbers of the type that
+    `code` names to `struct`, in row-major order."""
+
+    __slots__ = ("cells", "code", "shape")
+
+    def __init__(self, shape: Sequence[int], code: str, cells: Any) -> None:
+        self.shape = tuple(shape)
+        self.code = code
+        self.cells = memoryview(cells).cast("B")
+        if len(self.cells) != prod(self.shape) * calcsize(f"<{code}"):
+            raise GraphError(f"{len(self.cells)} bytes are not a tensor of shape {list(self.shape)}")
+
+    @classmethod
+    def stored(cls, dtype: str, shape: Sequence[int], data: memoryview) -> Weight:
+        """The tensor of a safetensors file: `data` are its bytes there."""
+        if dtype == "BF16":
+            wide = bytearray(2 * len(data))
+            wide[2::4], wide[3::4] = data[0::2], data[1::2]
+            return cls(shape, "f", wide)
+        return cls(shape, CODES[dtype], data)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Iterable[float]], width: int) -> Weight:
+        """A matrix of float64 from its rows."""
+        cells = array("d")
+        for row in rows:
+            cells.extend(row)
+        if sys.byteorder == "big":
+            cells.byteswap()
+        return cls((len(cells) // width, width), "d", cells)
+
+    def tolist(self) -> Any:
+        """Nested lists of floats."""
+        *lead, width = self.shape
+        rows = list(map(list, Struct(f"<{width}{self.code}").iter_unpack(self.cells)))
+        for size in reversed(lead[1:]):
+            rows = [rows[start : start + size] for start in range(0, len(rows), size)]
+        return rows if lead else rows[0]
+
+    def rows(self, places: Iterable[int]) -> Weight:
+        """The matrix of these rows, in this order."""
+        size = self._row_bytes
+        places = list(places)
+        cells = b"".join(self.cells[place * size : (place + 1) * size] for place in places)
+        return Weight((len(places), *self.shape[1:]), self.code, cells)
+
+    def block(self, start: int, stop: int) -> Weight:
+        """Rows `start` to `stop`, the last one not included, still where they lie."""
+        size = self._row_bytes
+        return Weight((stop - start, *self.shape[1:]), self.code, self.cells[start * size : stop * size])
+
+    def split(self, *sizes: int) -> list[Weight]:
+        """Blocks of so many rows each."""
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        return [self.block(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+    def reshape(self, *shape: int) -> Weight:
+        """The same numbers in another shape."""
+        return Weight(shape, self.code, self.cells)
+
+    @property
+    def T(self) -> Weight:
+        """The transposed matrix."""
+        return Weight.of_rows(zip(*self.tolist(), strict=True), self.shape[0])
+
+    def plus(self, number: float) -> Weight:
+        """Each number of a row, and `number` added to it."""
+        return Weight.of_rows([[cell + number for cell in self.tolist()]], *self.shape).reshape(*self.shape)
+
+    @property
+    def _row_bytes(self) -> int:
+        return prod(self.shape[1:]) * calcsize(f"<{self.code}")
+
+    def __repr__(self) -> str:
+        return f"<weight {' × '.join(map(str, self.shape))}>"
