@@ -1,7 +1,7 @@
 """What a command works on: SOURCE and the options that go with it, as a `Specimen`.
 
 SOURCE is the name of a built-in graph, or a file: a graph or trace that was saved (text or JSON), a
-Python file that defines a graph, or the weights of one head.
+Python file that defines a graph, or the weights of one head; or the folder of a trained model.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..core.trace import Trace
 
 TOY = "toy"
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAVED = re.compile(r"graphattn (graph|trace) ")
 SAVED_JSON = re.compile(r'"format"\s*:\s*"graphattn (graph|trace)"')
 HELP = """
@@ -35,7 +36,9 @@ HELP = """
       attention, multi-head, block   built-in graphs of the size that --n, --d, --heads give
       toy                            the trained model of `graphattn demo`
       a .txt or .json file           a graph or a trace that was saved
-      a folder                       a trace that was saved with --csv
+      a folder                       a trained model as it is downloaded (config.json and
+                                     model.safetensors), with --text or --ids; or a trace that was
+                                     saved with --csv
       a .py file                     executed: its Graph named `graph`, or the only one in it,
                                      with its `feeds` and `labels` if it has them
       a .safetensors, .npz or .json  one trained head: x, w_q, w_k, w_v, or q, k, v
@@ -88,7 +91,9 @@ GRAPH = (
         default=None,
         help="Whether X is projected to Q, K, V, or they are split from it as they are.",
     ),
-    click.option("--text", help="What the trained model reads, letters from a to z."),
+    click.option("--text", help="What a trained model reads; for toy, letters from a to z."),
+    click.option("--ids", metavar="I,J,…", help="Token ids that a trained model reads, instead of --text."),
+    click.option("--layers", type=Whole(0), help="Build only so many layers of a trained model.  [all]"),
 )
 FEEDS = (
     click.option("--seed", type=int, help="Draw the feeds at random, the same for the same seed.  [0]"),
@@ -111,9 +116,13 @@ LEVEL = click.option(
 )
 
 
-def read_graph(source: str, text: str | None = None, **sizes: Any) -> Graph:
+MODEL = ("text", "ids", "layers")
+"""Options of trained models."""
+
+
+def read_graph(source: str, **options: Any) -> Graph:
     """The graph alone. Raises a `GraphError` for what cannot be read."""
-    return _found(source, _given(sizes), text, None).graph
+    return _found(source, _given(options), None).graph
 
 
 def _given(sizes: dict[str, Any]) -> dict[str, Any]:
@@ -122,10 +131,10 @@ def _given(sizes: dict[str, Any]) -> dict[str, Any]:
 
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
-    text: str | None = None, **sizes: Any,
+    **options: Any,
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels. Raises a `GraphError` for what cannot be read."""
-    found = _found(source, _given(sizes), text, seed)
+    found = _found(source, _given(options), seed)
     feeds = dict(found.feeds)
     trace = found.trace
     if trace is None and not feeds and found.graph.inputs and (seed is not None or not feed_files):
@@ -151,18 +160,20 @@ def need_unpatched(trace: Trace | None) -> None:
         )
 
 
-def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | None) -> Specimen:
+def _found(source: str, options: dict[str, Any], seed: int | None) -> Specimen:
     from .. import builtin
 
+    model = {name: options.pop(name) for name in MODEL if name in options}
     if source in builtin.GRAPHS:
-        _refuse(source, text=text)
-        return builtin.specimen(source, **sizes, seed=seed or 0)
-    _refuse(source, **sizes)
+        _refuse(source, **model)
+        return builtin.specimen(source, **options, seed=seed or 0)
+    _refuse(source, **options)
     if source == TOY:
         from ..weights import toy_induction
 
-        return toy_induction.toy_induction(toy_induction.TEXT if text is None else text)
-    _refuse(source, text=text)
+        text = model.pop("text", toy_induction.TEXT)
+        _refuse(source, **model)
+        return toy_induction.toy_induction(text)
     path = Path(source)
     if not path.exists():
         known = (*builtin.GRAPHS, TOY)
@@ -170,6 +181,12 @@ def _found(source: str, sizes: dict[str, Any], text: str | None, seed: int | Non
             f"{source!r} is neither a file nor a built-in graph;"
             f" expected one of {', '.join(known)}, or a file{suggest(source, known)}"
         )
+    if path.is_dir() or path.suffix.lower() in PICKLED:
+        from ..models import is_model_folder
+
+        if path.suffix.lower() in PICKLED or is_model_folder(path):
+            return _of_model(path, model)
+    _refuse(source, **model)
     if path.is_dir():
         return _of_folder(source)
     if path.suffix.lower() == ".py":
@@ -188,8 +205,28 @@ def _refuse(source: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             flag = "no-projections" if value is False else name
-            fitting = TOY if name == "text" else ", ".join(GRAPHS)
+            fitting = ", ".join(GRAPHS)
+            if name in MODEL:
+                fitting = f"{TOY}, or a model's folder" if name == "text" else "a model's folder"
             raise GraphError(f"--{flag} does not apply to {source}; expected it with {fitting}")
+
+
+def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
+    """A trained model, and what it reads."""
+    from ..models import pretrained
+
+    text, ids = options.get("text"), options.get("ids")
+    if text is None and ids is None and path.is_dir():
+        raise GraphError(f"{path} is a model's folder; expected --text or --ids with it")
+    if ids is not None:
+        try:
+            ids = [int(part) for part in ids.split(",")]
+        except ValueError:
+            raise GraphError(f"--ids is {ids[:40]!r}; expected whole numbers like 101,4937,102") from None
+    found = pretrained(path, text, ids, options.get("layers"))
+    for note in found.graph.notes:
+        message(f"{path}: {note}")
+    return found
 
 
 def _of_text(path: Path) -> Specimen:

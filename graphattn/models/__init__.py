@@ -16,7 +16,7 @@ from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.specimen import Specimen
 from .assembly import Assembly
-from .checkpoint import PICKLED, Checkpoint, pickled_error
+from .checkpoint import PICKLED, Checkpoint, refused_file
 from .config import Config
 from .families import family_of
 from .folder import Folder, is_model_folder
@@ -50,7 +50,7 @@ def pretrained(
     """
     path = Path(folder)
     if path.suffix.lower() in PICKLED and path.is_file():
-        raise pickled_error(path)
+        raise refused_file(path)
     place = Folder(path)
     config = Config(place.json("config.json"), str(path / "config.json"))
     family = family_of(config.get("model_type"), config.where)

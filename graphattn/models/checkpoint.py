@@ -138,11 +138,11 @@ def _tensors(folder: Folder) -> list[Stored]:
 def _no_weights(folder: Folder) -> GraphError:
     pickled = sorted(p.name for p in folder.path.iterdir() if p.suffix.lower() in PICKLED)
     if pickled:
-        return pickled_error(folder.path / pickled[0])
+        return refused_file(folder.path / pickled[0])
     return GraphError(f"{folder.path} has no {WHOLE} and no {INDEX}; expected one of them")
 
 
-def pickled_error(path: Path) -> GraphError:
+def refused_file(path: Path) -> GraphError:
     """What to say of a pickled file of weights."""
     return GraphError(
         f"{path} is pickled, which can run code and is never read; expected {WHOLE}, which transformers"

@@ -15,29 +15,26 @@ from typing import Any
 from ..core import nested
 from ..core.errors import GraphError, suggest
 
-HARMLESS = frozenset(
-    """
-    _attn_implementation _attn_implementation_autoset _commit_hash _name_or_path adapters
-    architectures attention_dropout attention_probs_dropout_prob attn_pdrop auto_map bad_words_ids
-    begin_suppress_tokens bos_token_id cache_implementation chunk_size_feed_forward
-    classifier_activation classifier_dropout classifier_dropout_prob custom_pipelines
-    decoder_start_token_id directionality diversity_penalty do_sample dropout dtype early_stopping
-    embd_pdrop eos_token_id finetuning_task forced_bos_token_id forced_eos_token_id
-    generation_config gradient_checkpointing hidden_dropout hidden_dropout_prob id2label
-    initializer_factor initializer_range keys_to_ignore_at_inference label2id language
-    layer_norm_elementwise layers_pruned length_penalty max_length max_new_tokens mem_efficient
-    min_length model_max_length model_type net_structure_type no_repeat_ngram_size num_beam_groups
-    num_beams num_labels num_return_sequences output_attentions output_hidden_states output_past
-    output_scores pad_token_id pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers
-    pooler_size_per_head pooler_type prefix pretraining_tp problem_type qa_dropout
-    remove_invalid_values reorder_and_upcast_attn repetition_penalty resid_pdrop return_dict
-    return_dict_in_generate sep_token_id seq_classif_dropout summary_activation
-    summary_first_dropout summary_last_dropout summary_proj_to_labels summary_type summary_use_proj
-    suppress_tokens task_specific_params temperature tf_legacy_loss tokenizer_class top_k top_p
-    torch_dtype torchscript transformers.js_config transformers_version typical_p unsloth_fixed
-    unsloth_version use_bfloat16 use_cache use_return_dict vocab_type
-    """.split()
-)
+_HARMLESS = """
+_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path adapters architectures
+attention_dropout attention_probs_dropout_prob attn_pdrop auto_map bad_words_ids begin_suppress_tokens
+bos_token_id cache_implementation chunk_size_feed_forward classifier_activation classifier_dropout
+classifier_dropout_prob custom_pipelines decoder_start_token_id directionality diversity_penalty
+do_sample dropout dtype early_stopping embd_pdrop eos_token_id finetuning_task forced_bos_token_id
+forced_eos_token_id generation_config gradient_checkpointing hidden_dropout hidden_dropout_prob id2label
+initializer_factor initializer_range keys_to_ignore_at_inference label2id language
+layer_norm_elementwise layers_pruned length_penalty max_length max_new_tokens mem_efficient min_length
+model_max_length model_type net_structure_type no_repeat_ngram_size num_beam_groups num_beams num_labels
+num_return_sequences output_attentions output_hidden_states output_past output_scores pad_token_id
+pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type prefix
+pretraining_tp problem_type qa_dropout remove_invalid_values reorder_and_upcast_attn repetition_penalty
+resid_pdrop return_dict return_dict_in_generate sep_token_id seq_classif_dropout summary_activation
+summary_first_dropout summary_last_dropout summary_proj_to_labels summary_type summary_use_proj
+suppress_tokens task_specific_params temperature tf_legacy_loss tie_word_embeddings tokenizer_class
+top_k top_p torch_dtype torchscript transformers.js_config transformers_version typical_p unsloth_fixed
+unsloth_version use_bfloat16 use_cache use_return_dict vocab_type
+"""
+HARMLESS = frozenset(_HARMLESS.split())
 """Keys that do not change what a trained model computes for a sentence."""
 
 SIZE_LIMIT = 2**24
@@ -101,6 +98,6 @@ class Config:
         for key, value in self.values.items():
             if key not in known and value not in (None, False, [], {}, ""):
                 raise GraphError(
-                    f"{self.where}: {key} = {nested.shown(value)} is not known for this family, and may change"
-                    f" what is computed; expected none{suggest(key, self._asked)} (ignore={[key]!r} leaves it out)"
+                    f"{self.where}: {key} = {nested.shown(value)} is not known for this family, and may change what"
+                    f" is computed; expected none{suggest(key, self._asked)} (ignore={[key]!r} leaves it out)"
                 )

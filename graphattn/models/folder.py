@@ -28,7 +28,9 @@ class Folder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            raise GraphError(f"{self.path} is not a folder; expected one with config.json and model.safetensors")
+            raise GraphError(
+                f"{self.path} is not a folder; expected one with config.json and model.safetensors"
+            )
         self._real = self.path.resolve()
 
     def has(self, name: str) -> bool:

@@ -14,6 +14,7 @@ from ..core.errors import GraphError
 from ..core.graph import Graph, Tensor
 from .folder import Folder
 
+
 def mean_row(g: Graph, x: Tensor) -> Tensor:
     """The mean over the tokens of the sentence, [CLS] and [SEP] among them."""
     return g.reduce_mean(x, axis=-2, name="mean_token", title="mean over tokens")
@@ -47,7 +48,7 @@ def pooling_of(folder: Folder) -> tuple[str | None, bool]:
                 known = {f"pooling_mode_{name}": name for name in POOLINGS}
             if len(asked) != 1 or asked[0] not in known:
                 raise GraphError(
-                    f"{folder.path / module['path'] / 'config.json'} asks for {', '.join(asked) or 'no pooling'};"
+                    f"{folder.path / module['path']}: config.json asks for {', '.join(asked) or 'no pooling'};"
                     f" expected one of {', '.join(known)}"
                 )
             pooling = known[asked[0]]

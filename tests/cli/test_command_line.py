@@ -302,7 +302,7 @@ def test_labels(cli):
          " expected a multiple of 4"),
         ("attention --heads 2", "the built-in graph 'attention' has 1 head, not 2;"
                                 " expected multi-head for more"),
-        ("block --text abc", "--text does not apply to block; expected it with toy"),
+        ("block --text abc", "--text does not apply to block; expected it with toy, or a model's folder"),
         ("toy --n 3", "--n does not apply to toy; expected it with attention, multi-head, block"),
         ("toy --no-projections", "--no-projections does not apply to toy;"
                                  " expected it with attention, multi-head, block"),

@@ -24,5 +24,7 @@ def family_of(kind: Any, where: str) -> Any:
     """The module of a family."""
     if not isinstance(kind, str) or kind not in FAMILIES:
         hint = suggest(kind, FAMILIES) if isinstance(kind, str) else ""
-        raise GraphError(f"{where}: model_type is {str(kind)[:40]!r}; expected one of {', '.join(FAMILIES)}{hint}")
+        raise GraphError(
+            f"{where}: model_type is {str(kind)[:40]!r}; expected one of {', '.join(FAMILIES)}{hint}"
+        )
     return import_module(f".{FAMILIES[kind]}", __name__)
