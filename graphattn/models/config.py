@@ -98,6 +98,7 @@ class Config:
         for key, value in self.values.items():
             if key not in known and value not in (None, False, [], {}, ""):
                 raise GraphError(
-                    f"{self.where}: {key} = {nested.shown(value)} is not known for this family, and may change what"
-                    f" is computed; expected none{suggest(key, self._asked)} (ignore={[key]!r} leaves it out)"
+                    f"{self.where}: {key} = {nested.shown(value)} is not known for this family, and may"
+                    f" change what is computed; expected none{suggest(key, self._asked)}"
+                    f" (ignore={[key]!r} leaves it out)"
                 )
