@@ -50,6 +50,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.numbers import Numbers, of
 from graphattn.core.trace import Trace
+from graphattn.core.words import sizes
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import VERSION, check_format, entry, json_text, need, read_json, spec_data
 from graphattn.dumps.graph_text import graph_text, parse_graph
@@ -336,7 +337,7 @@ class _Reader:
         """What the manifest says of a tensor must be what the graph gives."""
         shape, kind = entry(told, "shape", list), entry(told, "kind", str)
         if shape != list(spec.shape) or kind != spec.kind:
-            said = f"{' × '.join(map(str, shape[:8])) or 'scalar'} of {kind}"
+            said = f"{sizes(shape[:8])} of {kind}"
             raise GraphError(f"it is {shortened(said)}; the graph gives {describe(spec)}")
 
     def _tensor(self, file: str, spec: Spec, kind: str) -> Any:

@@ -31,6 +31,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphattn.core.graph import Graph, Scope
 from graphattn.core.numbers import Numbers
 from graphattn.core.trace import Trace
+from graphattn.core.words import width
 from graphattn.dumps.literals import quote
 from graphattn.dumps.rows import (
     NodeRow,
@@ -43,7 +44,7 @@ from graphattn.dumps.rows import (
     shape_text,
     step_rows,
 )
-from graphattn.dumps.table import LEFT_OUT, NO_CELLS, Exact, Pretty, index_text, one_cell, slices, width
+from graphattn.dumps.table import LEFT_OUT, NO_CELLS, Exact, Pretty, index_text, one_cell, slices
 from graphattn.dumps.trace_text import form_of, printing, told
 
 BAR = "&#124;"

@@ -25,6 +25,7 @@ from typing import Any
 from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph
 from graphattn.core.op import LEVELS, check_level
+from graphattn.core.words import listed
 from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
@@ -254,9 +255,8 @@ def _verify(text: str, drawn: Drawing, picture: Diagram) -> None:
         if _plain(piece) not in shown.get(ident, "")
     ]
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise GraphError(
-            f"the picture of graph {picture.name!r} is incomplete: node {'; node '.join(missing[:3])}{more}"
+            f"the picture of graph {picture.name!r} is incomplete: node {listed(missing, 3, '; node ')}"
         )
 
 

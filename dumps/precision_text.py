@@ -28,8 +28,9 @@ from graphattn.core.interpreter import function_of
 from graphattn.core.numbers import FLOAT
 from graphattn.core.rounded import FORMATS, Format
 from graphattn.core.trace import Trace
+from graphattn.core.words import left, right, width
 from graphattn.dumps.rows import StepRow, TensorRow, step_rows
-from graphattn.dumps.table import index_text, left, right, width
+from graphattn.dumps.table import index_text
 
 HEADER = "graphattn precision 1"
 TEXT_LIMIT = 56

@@ -13,7 +13,6 @@ places, a combining mark none.
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +22,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.numbers import Numbers
+from graphattn.core.words import left, right, width
 from graphattn.dumps.literals import plain, quote, shortened
 from graphattn.dumps.rows import TensorRow, visible
 
@@ -32,29 +32,6 @@ NO_CELLS = "(no cells)"
 EMPTY_LIMIT = 2**20
 """How many empty lists a tensor without cells may be made of."""
 LABEL_LIMIT = 24
-
-
-def width(text: str) -> int:
-    """How many places a text takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(_places(letter) for letter in text)
-
-
-def _places(letter: str) -> int:
-    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def left(text: str, places: int) -> str:
-    """The text, filled with spaces on the right."""
-    return text + " " * (places - width(text))
-
-
-def right(text: str, places: int) -> str:
-    """The text, filled with spaces on the left."""
-    return " " * (places - width(text)) + text
 
 
 def label(text: str) -> str:

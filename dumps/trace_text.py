@@ -28,6 +28,7 @@ from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph, Node
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
+from graphattn.core.words import left, width
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
@@ -41,7 +42,7 @@ from graphattn.dumps.rows import (
     shape_text,
     step_rows,
 )
-from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left, left_out, read_table, table, width
+from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left_out, read_table, table
 
 HEADER = "graphattn trace 1"
 EXACT_HEADER = "graphattn trace 1 exact"

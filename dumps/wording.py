@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from graphattn.core.axes import Spec
+from graphattn.core.words import sizes
 
 LETTERS = {"batch": "b", "head": "h", "heads": "h", "token": "n", "feature": "d"}
 """The letter that stands for an axis in a picture; others are written out."""
@@ -66,7 +67,7 @@ def wrap(text: str, width: int = 30, lines: int = 3) -> list[str]:
 
 def shape_text(shape: Iterable[int]) -> str:
     """`4×8`; a scalar has an empty text."""
-    return "×".join(map(str, shape))
+    return sizes(shape, "×", "")
 
 
 def axes_text(spec: Spec, pieces: frozenset[tuple[str, int]] = frozenset()) -> str:
@@ -75,10 +76,10 @@ def axes_text(spec: Spec, pieces: frozenset[tuple[str, int]] = frozenset()) -> s
     `pieces` are axes (name, size) that are a piece of a longer axis: `n×dₖ = 4×4`. Two axes of
     one name and different sizes are told apart: `n×n′ = 3×4`. An axis of size 1 is 1.
     """
-    sizes = shape_text(spec.shape) or "scalar"
+    whole = sizes(spec.shape, "×")
     kind = "" if spec.kind == "float" else f" {spec.kind}"
     if not spec.shape or None in spec.axes:
-        return sizes + kind
+        return whole + kind
     told: dict[str, int] = {}
     letters = []
     for axis, size in zip(spec.axes, spec.shape, strict=True):
@@ -91,4 +92,4 @@ def axes_text(spec: Spec, pieces: frozenset[tuple[str, int]] = frozenset()) -> s
         while told.setdefault(letter, size) != size:
             letter += "′"
         letters.append(letter)
-    return f"{'×'.join(letters)} = {sizes}{kind}"
+    return f"{'×'.join(letters)} = {whole}{kind}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from graphattn.core.graph import Graph, Ref
+from graphattn.core.words import listed
 from graphattn.passes.rebuild import Rebuild
 
 
@@ -26,8 +27,7 @@ def common_subexpressions(graph: Graph) -> Graph:
             rebuild.keep(node)
     result = rebuild.finish()
     merged = [f"{name} is {twin}" for name, twin in same.items()]
-    shown = ", ".join(merged[:5]) + (f" and {len(merged) - 5} more" if len(merged) > 5 else "")
-    result.notes = (*result.notes, f"common_subexpressions: merged {len(merged)}: {shown}")
+    result.notes = (*result.notes, f"common_subexpressions: merged {len(merged)}: {listed(merged, 5)}")
     return result
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.interpreter import plan_of
+from graphattn.core.words import listed
 from graphattn.passes.rebuild import Rebuild
 
 
@@ -33,8 +34,7 @@ def constant_folding(graph: Graph) -> Graph:
         else:
             rebuild.keep(node)
     result = rebuild.finish()
-    shown = ", ".join(folded[:5]) + (f" and {len(folded) - 5} more" if len(folded) > 5 else "")
-    result.notes = (*result.notes, f"constant_folding: computed {len(folded)}: {shown}")
+    result.notes = (*result.notes, f"constant_folding: computed {len(folded)}: {listed(folded, 5)}")
     return result
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from graphattn.core.graph import Graph
 from graphattn.core.interpreter import ancestors
+from graphattn.core.words import listed
 from graphattn.passes.rebuild import Rebuild
 
 
@@ -25,6 +26,5 @@ def dead_code(graph: Graph) -> Graph:
         if node.name not in gone:
             rebuild.keep(node)
     pruned = rebuild.finish()
-    shown = ", ".join(dead[:5]) + (f" and {len(dead) - 5} more" if len(dead) > 5 else "")
-    pruned.notes = (*pruned.notes, f"dead_code: removed {len(dead)} of {len(graph)} nodes: {shown}")
+    pruned.notes = (*pruned.notes, f"dead_code: removed {len(dead)} of {len(graph)} nodes: {listed(dead, 5)}")
     return pruned

@@ -32,6 +32,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
 from graphattn.core.trace import run
+from graphattn.core.words import listed
 from graphattn.passes.common_subexpressions import repeated
 from graphattn.passes.rebuild import Rebuild
 from graphattn.passes.zoom import expand_all
@@ -305,8 +306,7 @@ class _Backward:
 
 def _some(names: Iterable[str]) -> str:
     """Names in a note."""
-    every = list(names)
-    return ", ".join(every[:5]) + (f" and {len(every) - 5} more" if len(every) > 5 else "")
+    return listed(names, 5)
 
 
 def _copy(graph: Graph) -> Graph:

@@ -16,6 +16,7 @@ from graphattn.core.axes import describe, noting
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.interpreter import ancestors
+from graphattn.core.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Report:
 
     def __str__(self) -> str:
         """One line a finding, problems first."""
-        count = f"{len(self.problems)} problem{'s' * (len(self.problems) != 1)}"
-        lines = [f"graph {self.graph!r}: {count}, {len(self.notes)} note{'s' * (len(self.notes) != 1)}"]
+        count = counted(len(self.problems), "problem")
+        lines = [f"graph {self.graph!r}: {count}, {counted(len(self.notes), 'note')}"]
         lines += [f"  problem  {finding}" for finding in self.problems]
         lines += [f"  note     {finding}" for finding in self.notes]
         return "\n".join(lines)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from graphattn.core.axes import Spec
-from graphattn.core.graph import SUBSCRIPTS, Graph, Node, Ref, Scope
+from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.interpreter import padded
 from graphattn.core.op import Op
+from graphattn.core.words import SUBSCRIPTS, subscript
 from graphattn.dumps import wording
 from graphattn.dumps.alike import ancestors, automatic
 
-DIGITS = "₀₁₂₃₄₅₆₇₈₉"
 GAP = "   "
 """Between the parts of a muted line."""
 
@@ -61,7 +61,7 @@ class Symbols:
         if what.operands and what.operands[0] is not None and depth < 4 and "{name}" != form != "{title}":
             reader = what if isinstance(what, Node) else None
             inner = self.of(what.operands[0], reader, reader is None, depth + 1)
-        index = inner[len(inner.rstrip(DIGITS)) :] if port is None else str(port).translate(SUBSCRIPTS)
+        index = inner[len(inner.rstrip(SUBSCRIPTS)) :] if port is None else subscript(port)
         text = form.format(name=own, title=title or own, x=inner or "x", i=index)
         return wording.elide(wording.clean(text), 24)
 

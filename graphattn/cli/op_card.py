@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from textwrap import fill, indent
+from textwrap import indent
 
 from graphattn.dumps.trace_text import trace_text
 
 from ..core.op import OPS, Op
 from ..core.trace import run
+from ..core.words import aligned, counted, wrapped
 from .op_facts import expansion_rows, families, remarks, sample_rows, sampled, signature
-from .output import PIPE_WIDTH, aligned
+from .output import PIPE_WIDTH
 
 
 def table() -> str:
     """One line for each op, by family."""
     rows = [("", "op", "family", "level", "formula")]
     rows += [(op.glyph, op.name, op.family, op.level, op.formula) for ops in families().values() for op in ops]
-    return aligned(rows) + f"\n{len(OPS)} ops; `graphattn ops NAME` prints the card of one.\n"
+    return "\n".join(aligned(rows)) + f"\n\n{len(OPS)} ops; `graphattn ops NAME` prints the card of one.\n"
 
 
 def card(op: Op) -> str:
@@ -43,23 +44,21 @@ def _call(op: Op) -> str:
 def _costs(op: Op) -> str:
     """Operands, attributes, result, flops and bytes of each sample."""
     lines = (
-        f"{row.given} → {row.results}   {_count(row.flops, 'flop')}, {_count(row.bytes, 'byte')}"
+        f"{row.given} → {row.results}   {counted(row.flops, 'flop')}, {counted(row.bytes, 'byte')}"
         for row in sample_rows(op)
     )
     return "\n".join(map(_wrapped, lines))
 
 
 def _wrapped(text: str, hanging: str = "        ") -> str:
-    return fill(text, PIPE_WIDTH - 8, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False)
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number:,} {unit}" + ("" if number == 1 else "s")
+    return "\n".join(wrapped(text, PIPE_WIDTH - 8, hanging))
 
 
 def _expansion(op: Op) -> str:
     """What the first sample is made of, one line a node."""
-    return aligned([(name, f"= {expression}", axes) for name, expression, axes in expansion_rows(op)])
+    return "\n".join(
+        aligned([(name, f"= {expression}", axes) for name, expression, axes in expansion_rows(op)])
+    )
 
 
 def _example(op: Op) -> str:

@@ -15,6 +15,7 @@ from textwrap import dedent
 from graphattn.dumps.markdown import code, grid, heading, prose
 
 from ..core.op import LEVELS, OPS, Op
+from ..core.words import counted
 from .op_facts import expansion_rows, families, remarks, sample_rows, signature
 
 
@@ -53,8 +54,7 @@ def _blocks() -> Iterator[str]:
 
 
 def _count(level: str) -> str:
-    count = sum(op.level == level for op in OPS.values())
-    return f"{count} op" + ("" if count == 1 else "s")
+    return counted(sum(op.level == level for op in OPS.values()), "op")
 
 
 def _section(op: Op) -> Iterator[str]:

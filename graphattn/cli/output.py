@@ -10,7 +10,7 @@ import codecs
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -71,13 +71,6 @@ def console() -> Console:
         file=sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True,
         width=None if terminal else PIPE_WIDTH,
     )  # fmt: skip
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of texts as lines with their columns under each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
-    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def message(text: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from textwrap import fill
 
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from ..core import nested
 from ..core.graph import Graph, Node
 from ..core.specimen import Specimen
 from ..core.trace import Trace
+from ..core.words import sizes, wrapped
 
 WIDTH = 78
 WIDE = 20
@@ -79,7 +79,7 @@ def _node_line(graph: Graph, node: Node, width: int, bar: str = "") -> Text:
         if ref is not None and graph.node(ref.node).op.drawn != "inside"
     )
     name = _within(node.name, node, graph)
-    shape = "×".join(map(str, node.outputs[0].shape))
+    shape = sizes(node.outputs[0].shape, "×")
     line = Text(f"  {bar}{name:{width}} = {node.op.name}({operands})", style="dim" if bar else "")
     return line.append(f"{shape:>{max(WIDTH - len(line), 7)}}", style="dim")
 
@@ -220,7 +220,7 @@ def _heading(text: str) -> Iterator[Text]:
 
 
 def _paragraph(text: str) -> Iterator[Text]:
-    for line in fill(text, WIDTH, break_on_hyphens=False).splitlines():
+    for line in wrapped(text, WIDTH):
         yield Text(line)
 
 

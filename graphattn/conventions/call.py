@@ -13,6 +13,7 @@ from ..core import nested
 from ..core.errors import GraphError
 from ..core.graph import Graph, Tensor
 from ..core.specimen import Specimen
+from ..core.words import sizes
 
 MASK = ("bool", "float")
 """What a mask may hold; which of its bools hides is the adapter's to say."""
@@ -53,8 +54,8 @@ class Call:
         told = where or name
         value, found, _ = read(value, told, ("float",))
         if shape and (len(found) != len(shape) or any(s not in (None, f) for s, f in zip(shape, found))):
-            wanted = " × ".join("any" if size is None else str(size) for size in shape)
-            got = " × ".join(map(str, found)) or "scalar"
+            wanted = sizes(shape)
+            got = sizes(found)
             raise GraphError(f"{told} is {got}; expected {wanted}")
         tensor = self.graph.parameter(name, found)
         self.feeds[tensor.name] = value

@@ -23,6 +23,7 @@ from ..core.errors import GraphError, suggest
 from ..core.graph import Graph, Tensor
 from ..core.nested import shown
 from ..core.specimen import Specimen
+from ..core.words import sizes
 from .call import MASK, Call, both_masks, count, flag, rank, read
 
 FLOAT64_EPS = 2.0**-52
@@ -76,10 +77,10 @@ def rms_norm(
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape) if isinstance(shape, (list, tuple)) else ()
-    if not sizes:
+    given = (shape,) if isinstance(shape, int) else tuple(shape) if isinstance(shape, (list, tuple)) else ()
+    if not given:
         raise GraphError(f"normalized_shape is {shown(shape)}; expected the sizes of the last axes")
-    return tuple(count("normalized_shape", size, least=0) for size in sizes)
+    return tuple(count("normalized_shape", size, least=0) for size in given)
 
 
 def _normalized(x: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -455,7 +456,7 @@ def masks_of(
 
 def _need_shape(mask: Tensor, shape: tuple[int, ...]) -> None:
     if mask.shape != shape:
-        told = [" × ".join(map(str, sizes)) or "scalar" for sizes in (mask.shape, shape)]
+        told = [sizes(mask.shape), sizes(shape)]
         raise GraphError(f"{mask.name} is {told[0]}; expected {told[1]}")
 
 

@@ -36,12 +36,12 @@ from .axes import KINDS, Spec, describe
 from .builders import Builders
 from .errors import GraphError, Rejected, suggest
 from .op import Op, check_level, find
+from .words import subscript
 
 if TYPE_CHECKING:
     from .trace import Trace
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 class Ref(NamedTuple):
@@ -369,7 +369,7 @@ class Graph(Builders):
             first = node.operands[0] if node.operands else None
             inner = self.symbol(first, depth + 1) if first and depth < 3 else own
         return node.op.symbol.format(
-            name=node.name.rpartition(".")[2], title=own, x=inner, i=str(ref.port).translate(SUBSCRIPTS)
+            name=node.name.rpartition(".")[2], title=own, x=inner, i=subscript(ref.port)
         )
 
     # ------------------------------------------------------------ building

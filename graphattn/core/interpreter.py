@@ -26,6 +26,7 @@ from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref, Tensor
 from .numbers import FLOAT, Numbers
 from .op import Kernel, Op
+from .words import listed
 
 T = TypeVar("T")
 
@@ -353,6 +354,4 @@ def read_feeds(
 
 
 def _listed(names: Collection[str]) -> str:
-    shown = list(names)[:8]
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return (", ".join(shown) + more) or "no feeds"
+    return listed(names, none="no feeds")

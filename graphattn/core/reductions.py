@@ -11,6 +11,7 @@ from .cells import Cell, Expression
 from .nested import at, full, indices
 from .numbers import Numbers
 from .op import Kernel, Op, Reject, Sample
+from .words import listed
 
 
 def folded(x: Spec, *, axis: int = -1) -> Spec:
@@ -57,8 +58,7 @@ def nothing_visible(value: Any, x: Spec, axis: int) -> str:
         for index in indices(folded(x, axis=axis).shape)
         if x.shape[place] and all(at(value, cell) == -math.inf for cell in along_line(index, x, axis))
     ]
-    more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
-    return f"nothing is visible in row {', '.join(map(str, empty[:3]))}{more}" if empty else ""
+    return f"nothing is visible in row {listed(empty, 3)}" if empty else ""
 
 
 def reduction(

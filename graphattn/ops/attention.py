@@ -18,6 +18,7 @@ from __future__ import annotations
 from ..core.axes import Spec, describe, need_flag, need_int, need_kind, need_rank, need_size
 from ..core.errors import Rejected
 from ..core.op import Op, Reject, Sample, find, register
+from ..core.words import SUBSCRIPTS
 
 
 def shape(
@@ -102,7 +103,7 @@ def expand(
         name = "masked_by_input" if causal or window is not None else "masked"
         scores = g.mask(scores, mask, name=name, title=mask.symbol)
     weights = g.softmax(scores, empty=empty, name="weights", title="softmax")
-    of_head = q.symbol[len(q.symbol.rstrip("₀₁₂₃₄₅₆₇₈₉")) :]
+    of_head = q.symbol[len(q.symbol.rstrip(SUBSCRIPTS)) :]
     out = g.matmul(weights, v, absorb_zeros=True, name="out", title=f"A{of_head} {v.symbol}")
     return out, weights
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..core import nested
 from ..core.axes import Spec
 from ..core.errors import GraphError
+from ..core.words import sizes
 from .record import VALUE
 from .value import Value
 
@@ -22,9 +23,8 @@ class Cells(list):
 
     def backward(self) -> None:
         """Raises a `GraphError`, since a gradient belongs to one number."""
-        sizes = " × ".join(map(str, nested.shape_of(self)))
         raise GraphError(
-            f"backward starts from one Value, and this is a list of {sizes};"
+            f"backward starts from one Value, and this is a list of {sizes(nested.shape_of(self))};"
             " expected one number computed from its cells, such as their sum"
         )
 

@@ -15,13 +15,12 @@ from typing import Any
 
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError, suggest
-from graphattn.core.graph import SUBSCRIPTS
+from graphattn.core.words import joined, split_subscript, subscript
 from graphattn.dumps.literals import quote, shortened, unquote
 from graphattn.dumps.table import Pretty
 
 Labels = Sequence[Sequence[str] | None]
 
-NUMBERS = {subscript: digit for digit, subscript in SUBSCRIPTS.items()}
 FEW = 8
 
 
@@ -100,10 +99,9 @@ def _numbered(text: str, names: Sequence[str] | None) -> str:
 
 def _shown_place(text: str, names: Sequence[str] | None) -> int | None:
     """The place that `q₆` means."""
-    name = text.rstrip("₀₁₂₃₄₅₆₇₈₉")
-    if name == text or not names:
+    name, place = split_subscript(text)
+    if place is None or not names:
         return None
-    place = int(text[len(name) :].translate(NUMBERS)) if len(text) - len(name) < 12 else -1
     name = unquote(name) if name.startswith('"') and len(name) > 1 else name
     return place if 0 <= place < len(names) and names[place] == name else None
 
@@ -112,7 +110,7 @@ def _listed(places: Sequence[int]) -> str:
     shown = [str(place) for place in places[:FEW]]
     if len(places) > FEW:
         return ", ".join(shown) + ", …"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    return joined(shown)
 
 
 def show_place(place: int, names: Sequence[str] | None, numbered: bool | None = None) -> str:
@@ -123,7 +121,7 @@ def show_place(place: int, names: Sequence[str] | None, numbered: bool | None = 
     shown = Pretty().label(name)
     if numbered is None:
         numbered = list(names).count(name) > 1
-    return shown + str(place).translate(SUBSCRIPTS) if numbered else shown
+    return shown + subscript(place) if numbered else shown
 
 
 def show_index(index: Sequence[int | str], labels: Labels) -> str:

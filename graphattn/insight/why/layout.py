@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from graphattn.dumps.table import left, width
+from graphattn.core.words import left, width, wrapped
 from graphattn.insight.why.formula import BREAK, INNER, joined
 from graphattn.insight.why.tree import Line
 
@@ -34,28 +34,29 @@ def _indent(line: Line) -> int:
 def _line(line: Line, column: int, limit: int) -> Iterator[str]:
     head = " " * _indent(line) + line.head
     if not line.segments:
-        yield from _wrapped(f"{head}: {line.note}" if line.note else head, " " * _indent(line) + "  ", limit)
+        text = joined(f"{head}: {line.note}" if line.note else head)
+        yield from wrapped(text, limit, " " * _indent(line) + "  ")
         return
     rows = _rows(line.segments, limit - column - 1)
     if max(map(width, rows)) > limit - column - 1:  # too long a name: it gets all the room that there is
         column = _indent(line) + 2
         rows = _rows(line.segments, limit - column - 1)
     if width(head) > column:
-        yield from _wrapped(head, " " * _indent(line) + "  ", limit)
+        yield from wrapped(joined(head), limit, " " * _indent(line) + "  ")
         head = ""
     note = line.note
     texts = [f"{left(head if not i else '', column)} {row}" for i, row in enumerate(rows)]
     if note:
         place = next((i for i in (0, len(texts) - 1) if width(texts[i]) + 3 + width(note) <= limit), None)
         if place is None:
-            texts += _wrapped(" " * (column + 3) + note, " " * (column + 3), limit)
+            texts += wrapped(joined(" " * (column + 3) + note), limit, " " * (column + 3))
         else:
             room = limit - width(texts[place]) - width(note)
             texts[place] += " " * min(NOTE_GAP, room) + note
     yield from texts
     indent = " " * (_indent(line) + 2)
     for remark in line.remarks:
-        yield from _wrapped(f"{indent}— {remark}", f"{indent}  ", limit)
+        yield from wrapped(joined(f"{indent}— {remark}"), limit, f"{indent}  ")
 
 
 def _rows(segments: Sequence[str], room: int) -> list[str]:
@@ -92,19 +93,6 @@ def _pieces(segment: str, room: int) -> Iterator[str]:
             yield joined(piece)
         else:
             yield from piece.split(INNER)
-
-
-def _wrapped(text: str, indent: str, limit: int) -> list[str]:
-    """Words on lines of at most `limit` places, later lines indented."""
-    own = text[: len(text) - len(text.lstrip())]
-    rows: list[str] = []
-    row = own
-    for word in joined(text).split():
-        if row.strip() and width(row) + 1 + width(word) > limit:
-            rows.append(row)
-            row = indent
-        row += f" {word}" if row.strip() else word
-    return [*rows, row]
 
 
 # ---------------------------------------------------------------- Markdown

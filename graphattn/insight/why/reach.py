@@ -35,12 +35,12 @@ from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Ref
 from graphattn.core.numbers import FLOAT, Numbers
+from graphattn.core.words import left, listed, width, wrapped
 from graphattn.dumps.rows import is_share
-from graphattn.dumps.table import left, width
 from graphattn.insight.why.derivation import Frame
 from graphattn.insight.why.formula import number_text
 from graphattn.insight.why.index import read_index, show_index, show_place
-from graphattn.insight.why.layout import _words, _wrapped
+from graphattn.insight.why.layout import _words
 from graphattn.insight.why.remarks import unit
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Reach:
         return "\n".join(line.rstrip() for line in self._lines(limit))
 
     def _lines(self, limit: int) -> Iterator[str]:
-        yield from _wrapped(self.summary, "  ", limit)
+        yield from wrapped(self.summary, limit, "  ")
         shown = [tensor for tensor in self.touched if not tensor.moved]
         if shown:
             yield ""
@@ -142,8 +142,7 @@ class Reach:
         for what, names in told.items():
             if names:
                 yield ""
-                more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-                yield from _wrapped(f"{what}: {', '.join(names[:12])}{more}", "  ", limit)
+                yield from wrapped(f"{what}: {listed(names, 12)}", limit, "  ")
 
     def picture(self, name: str, limit: int = 80) -> str:
         """The cells of one later tensor as text, touched ones shaded by their slope; '' where it is
@@ -380,7 +379,7 @@ def _across(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _wrapped_row(line: str, limit: int) -> list[str]:
-    return [line.rstrip()] if width(line.rstrip()) <= limit else _wrapped(line, "      ", limit)
+    return [line.rstrip()] if width(line.rstrip()) <= limit else wrapped(line, limit, "      ")
 
 
 def _where(tensor: Touched) -> str:

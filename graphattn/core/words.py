@@ -1,0 +1,125 @@
+"""How things are put into words, the same everywhere: lists, counts, shapes, subscripts, numbers, lines.
+
+>>> listed(["q", "k", "v"]), listed("abcdefghij", limit=3), listed([])
+('q, k, v', 'a, b, c and 7 more', 'none')
+>>> joined(["q", "k", "v"]), joined(["rows", "columns"], "or")
+('q, k and v', 'rows or columns')
+>>> counted(1, "step"), counted(1200, "step"), counted(2, "query", "queries")
+('1 step', '1,200 steps', '2 queries')
+>>> sizes((3, 4)), sizes(()), sizes((3, None))
+('3 × 4', 'scalar', '3 × any')
+>>> "Q" + subscript(12), split_subscript("Q₁₂")
+('Q₁₂', ('Q', 12))
+>>> number(0.1 + 0.2), number(-0.0), number(float("-inf")), number(1e300)
+('0.3', '0', '−∞', '1e+300')
+>>> wrapped("a sentence of quite a few words", 16, "  ")
+['a sentence of', '  quite a few', '  words']
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
+_SUBSCRIPTS = str.maketrans("0123456789", SUBSCRIPTS)
+_DIGITS = str.maketrans(SUBSCRIPTS, "0123456789")
+
+
+# ---------------------------------------------------------------- several things
+
+
+def listed(items: Iterable[object], limit: int = 8, separator: str = ", ", none: str = "none") -> str:
+    """`a, b, c and 5 more`: the first `limit` items; `none` where there is none."""
+    items = list(items)
+    shown = separator.join(map(str, items[:limit]))
+    return f"{shown} and {len(items) - limit:,} more" if len(items) > limit else shown or none
+
+
+def joined(items: Iterable[object], last: str = "and") -> str:
+    """`a, b and c`."""
+    *before, end = map(str, items)
+    return f"{', '.join(before)} {last} {end}" if before else end
+
+
+def counted(count: int, what: str, several: str | None = None) -> str:
+    """`1 step`, `1,200 steps`; `several` is the plural where it is not made with an s."""
+    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
+
+
+def sizes(shape: Iterable[int | None], times: str = " × ", scalar: str = "scalar") -> str:
+    """`3 × 4`; None stands for any size."""
+    return times.join("any" if size is None else str(size) for size in shape) or scalar
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def subscript(index: int) -> str:
+    """`₁₂`."""
+    return str(index).translate(_SUBSCRIPTS)
+
+
+def split_subscript(text: str) -> tuple[str, int | None]:
+    """A name and the subscript at its end, or None where it has none that is shorter than 12 digits."""
+    stem = text.rstrip(SUBSCRIPTS)
+    digits = text[len(stem) :]
+    return (stem, int(digits.translate(_DIGITS))) if 0 < len(digits) < 12 else (text, None)
+
+
+def number(x: float, digits: int = 6) -> str:
+    """A number for reading, in at most `digits` significant digits; a zero has no sign."""
+    if math.isfinite(x):
+        return f"{x + 0.0:.{digits}g}"
+    return "NaN" if x != x else "∞" if x > 0 else "−∞"
+
+
+# ---------------------------------------------------------------- lines
+
+
+def width(text: str) -> int:
+    """How many places a text takes in a terminal: CJK takes two, a combining mark none."""
+    return len(text) if text.isascii() else sum(map(_places, text))
+
+
+def _places(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def left(text: str, places: int) -> str:
+    """The text, filled with spaces on the right."""
+    return text + " " * (places - width(text))
+
+
+def right(text: str, places: int) -> str:
+    """The text, filled with spaces on the left."""
+    return " " * (places - width(text)) + text
+
+
+def wrapped(text: str, limit: int, hanging: str = "") -> list[str]:
+    """The text on lines of at most `limit` places, broken at spaces; those after the first begin with
+    `hanging`. Runs of spaces within a line, and those it begins with, are kept; a longer word stays whole."""
+    lines: list[str] = []
+    line = text[: len(text) - len(text.lstrip(" "))]
+    bare = True  # only indentation so far
+    gap = ""
+    for piece in re.findall(r" +|[^ ]+", text.strip(" ")):
+        if piece.isspace():
+            gap = piece
+        elif bare or width(line) + len(gap) + width(piece) <= limit:
+            line += ("" if bare else gap) + piece
+            bare = False
+        else:
+            lines.append(line)
+            line = hanging + piece
+    return [*lines, line] if not bare else []
+
+
+def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
+    """Rows of texts as lines with their columns under each other."""
+    places = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return [gap.join(map(left, row, places)).rstrip() for row in rows]
