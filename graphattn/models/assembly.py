@@ -5,7 +5,7 @@
     a.parameter("tok", "embeddings.word_embeddings.weight", "v d")       a trained tensor
     a.parameters("layer0", "encoder.layer.0.", TABLE)                    those of a layer, by operand
     a.token_embedding(...), a.position_embedding(...)                    rows that the text uses
-    a.layernorm(...), a.finish(...)
+    a.encoder(x, "encoder.layer.{}.", TABLE, heads=12, …)                every layer
 
 Sizes are written as letters in the order in which the file stores them, so a tensor of another shape than
 config.json promises is refused by name. A parameter's axes are named after the same letters.
@@ -13,6 +13,7 @@ config.json promises is refused by name. A parameter's axes are named after the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,13 +56,14 @@ class Assembly:
         """Whether all layers are built, and so what stands after them."""
         return self.layers == self.sizes["layers"]
 
-    def promise(self, pattern: str, count: int, **sizes: int) -> None:
-        """The sizes that config.json promises, and `count` layers whose tensors begin with `pattern`."""
-        self.sizes = {"layers": count, **sizes}
-        self.weights.need_layers(pattern, count)
-        self.layers = count if self.asked is None else self.asked
-        if not 0 <= self.layers <= count:
-            raise GraphError(f"layers is {self.layers}; expected 0 to {count}, as many as the model has")
+    def promise(self, layers: int, pattern: str, stored: int | None = None, **sizes: int) -> None:
+        """The sizes that config.json promises. `pattern` is how the names of a layer's tensors begin, {}
+        for its number; `stored` is how many such there are where layers share theirs."""
+        self.sizes = {"layers": layers, **sizes}
+        self.weights.need_layers(pattern, layers if stored is None else stored)
+        self.layers = layers if self.asked is None else self.asked
+        if not 0 <= self.layers <= layers:
+            raise GraphError(f"layers is {self.layers}; expected 0 to {layers}, as many as the model has")
 
     # ------------------------------------------------------------ trained tensors
 
@@ -91,13 +93,29 @@ class Assembly:
             for operand, (stored, letters) in table.items()
         }
 
+    def encoder(
+        self, x: Tensor, pattern: str, table: Mapping[str, tuple[str, str]], **attributes: Any
+    ) -> Tensor:
+        """x through every layer that is built, each an `encoder_layer` with parameters of its own."""
+        for i in range(self.layers):
+            weights = self.parameters(f"layer{i}", pattern.format(i), table)
+            x = self.layer(i, x, **weights, **attributes)
+        return x
+
+    def layer(self, i: int, x: Tensor, **given: Any) -> Tensor:
+        """Layer number i as one node."""
+        return self.graph.encoder_layer(x, **given, name=f"layer{i}", title=f"Layer {i}")
+
     # ------------------------------------------------------------ what models begin with
 
     def token_embedding(self, stored: str, letters: str = "v d", whole: bool = False) -> Tensor:
         """The rows of the token table that the text uses (all of them for `whole`), picked by id."""
         table = self.take(stored, letters)
         ids = self.tokens.ids
-        if not whole:
+        if whole:
+            if self.tokens.vocabulary:
+                self.labels["vocabulary"] = self.tokens.vocabulary
+        else:
             used = sorted(set(ids))
             table = table.rows(used)
             ids = tuple(map(used.index, ids))
@@ -139,6 +157,38 @@ class Assembly:
         gamma = self.parameter(f"{name}_gamma", f"{stored}.weight", letters, "γ")
         beta = self.parameter(f"{name}_beta", f"{stored}.bias", letters, "β")
         return self.graph.layernorm(x, gamma, beta, eps=eps, name=name, title="LayerNorm")
+
+    def projection(self, x: Tensor, name: str, stored: str, letters: str) -> Tensor:
+        """x Wᵀ + b with the tensors that are stored under that name."""
+        w = self.parameter(f"{name}_w", f"{stored}.weight", letters, "W")
+        b = self.parameter(f"{name}_b", f"{stored}.bias", letters.split()[0], "b")
+        return self.graph.linear(x, w, b, name=name, title="projection")
+
+    def refuse_token(self, token: int, what: str) -> None:
+        """Refuse a text in which a token stands that the family treats in a way of its own."""
+        if token in self.tokens.ids:
+            place = self.tokens.ids.index(token)
+            raise GraphError(f"token {place} is {what} (id {token}); expected a text without it")
+
+    def head(self, letters: str, stored: str = "lm_head.weight") -> Tensor:
+        """The matrix that gives the logits: the token table where the two are tied (then the head need not
+        be stored, and what is stored there is a copy), or else a tensor of its own."""
+        tied = self.config.flag("tie_word_embeddings", True)
+        if tied or stored not in self.weights:
+            self.weights.ignore(re.escape(stored))
+            if not tied:
+                raise GraphError(
+                    f"{self.weights.folder.path} has no tensor {stored!r}; expected it, as config.json says"
+                    " that the head is not tied to the embeddings"
+                )
+            return self.graph.tensor("token_table")
+        return self.parameter("head", stored, letters, "head")
+
+    def next_token(self, x: Tensor, table: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Logits, token × vocabulary: how much each word of the vocabulary comes next."""
+        logits = self.graph.linear(x, table, bias, name="logits", title="logits")
+        self.graph.output(logits=logits)
+        return logits
 
 
 def _title(operand: str) -> str:

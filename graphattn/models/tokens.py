@@ -23,10 +23,11 @@ SPACES = str.maketrans({"Ġ": "␣", "▁": "␣", "Ċ": "⏎"})
 
 @dataclass(frozen=True)
 class Tokens:
-    """Token ids, and a label for each."""
+    """Token ids, a label for each, and labels of the whole vocabulary where a tokenizer is there."""
 
     ids: tuple[int, ...]
     labels: tuple[str, ...]
+    vocabulary: tuple[str, ...] = ()
 
 
 def tokens_of(folder: Folder, text: str | None, ids: Sequence[int] | None, vocabulary: int) -> Tokens:
@@ -34,8 +35,10 @@ def tokens_of(folder: Folder, text: str | None, ids: Sequence[int] | None, vocab
     if (text is None) == (ids is None):
         raise GraphError("a model reads either text or ids; expected one of them")
     if ids is None:
-        encoding = tokenizer_of(folder).encode(_text(text))
-        found = Tokens(tuple(encoding.ids), tuple(map(label, encoding.tokens)))
+        tokenizer = tokenizer_of(folder)
+        encoding = tokenizer.encode(_text(text))
+        names = tuple(label(tokenizer.id_to_token(i) or "") for i in range(vocabulary))
+        found = Tokens(tuple(encoding.ids), tuple(map(label, encoding.tokens)), names)
     else:
         found = _by_hand(folder, ids)
     if not found.ids:

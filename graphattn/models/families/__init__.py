@@ -16,6 +16,14 @@ from ...core.errors import GraphError, suggest
 
 FAMILIES = {
     "bert": "bert",
+    "roberta": "roberta",
+    "xlm-roberta": "roberta",
+    "camembert": "roberta",
+    "distilbert": "distilbert",
+    "albert": "albert",
+    "electra": "electra",
+    "mpnet": "mpnet",
+    "gpt2": "gpt2",
 }
 """model_type: file."""
 
