@@ -21,6 +21,7 @@ from graphattn.core.graph import Graph
 from graphattn.dumps import wording
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import GAP, Arrow, Box, Diagram, Frame, diagram
+from graphattn.dumps.markup import escaped, styled, styled_lines
 from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
 
 SIBLINGS = 4
@@ -163,7 +164,7 @@ class _Writer:
     def _frame(self, cluster: graphviz.Digraph, frame: Frame) -> None:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
-        label = _lines(frame.title, 12, colour, bold=True)
+        label = styled_lines(frame.title, 12, colour, bold=True)
         if frame.note and frame.id not in self.bare:
             label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
@@ -198,24 +199,24 @@ class _Writer:
         ends = box.kind == "end"
         ink = colours.end_ink if ends else colours.title(box.role, surface)
         muted = colours.end_muted if ends else colours.muted
-        first = _text(f"{box.glyph} ", 12, ink) if box.glyph else ""
-        first += _lines(box.title, 12, ink, bold=True)
+        first = styled(f"{box.glyph} ", 12, ink) if box.glyph else ""
+        first += styled_lines(box.title, 12, ink, bold=True)
         rows = [first]
         if len(box.inside) == 1 and len(box.title) == 1 and len(box.title[0]) + len(box.inside[0]) <= 36:
-            rows[0] += _text(f"  {box.inside[0]}", 9, muted)
+            rows[0] += styled(f"  {box.inside[0]}", 9, muted)
         elif box.inside:
-            rows += [_text(line, 9, muted) for line in box.inside]
-        rows += [_text(line, 9, muted) for line in box.note]
+            rows += [styled(line, 9, muted) for line in box.inside]
+        rows += [styled(line, 9, muted) for line in box.note]
         body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows if row)
         return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>'
 
     def _bar(self, box: Box) -> str:
         paint = self.colours.family(box.family)
         line = self.colours.role(box.role, paint.line)
-        words = _text(" ".join(text for text in (box.glyph, *box.title) if text), 9, self.colours.muted)
+        words = styled(" ".join(text for text in (box.glyph, *box.title) if text), 9, self.colours.muted)
         cells = "".join(
             f'<TD PORT="{cell.port}" WIDTH="26" BGCOLOR="{paint.fill}">'
-            f"{_text(cell.label, 9, self.colours.title(box.role, paint.fill))}</TD>"
+            f"{styled(cell.label, 9, self.colours.title(box.role, paint.fill))}</TD>"
             for cell in box.cells
         )
         return (
@@ -224,7 +225,7 @@ class _Writer:
         )
 
     def _muted(self, text: str, size: int) -> str:
-        return _text(text, size, self.colours.muted)
+        return styled(text, size, self.colours.muted)
 
     # ------------------------------------------------------------ arrows and rows
 
@@ -260,7 +261,7 @@ class _Writer:
         if arrow.label:
             # a label takes up room in the layout, which bends the arrow; an xlabel is added afterwards
             place = "xlabel" if self._straight(arrow) else "label"
-            more[place] = f"<{_escaped(f' {arrow.label} ')}>"
+            more[place] = f"<{escaped(f' {arrow.label} ')}>"
         tail = f"{arrow.tail}:{arrow.port}:s" if arrow.port else arrow.tail
         digraph.edge(tail, arrow.head, **more)
 
@@ -294,7 +295,7 @@ class _Writer:
     def _caption(self, legend: bool) -> str:
         rows = []
         if self.picture.title:
-            title = _text(wording.elide(self.picture.title, 100), 12, self.colours.ink, bold=True)
+            title = styled(wording.elide(self.picture.title, 100), 12, self.colours.ink, bold=True)
             rows.append(f'<TR><TD HEIGHT="30" VALIGN="BOTTOM">{title}</TD></TR>')
         entries = self._entries() if legend else []
         lines = -(-len(entries) // LEGEND_PER_LINE)
@@ -322,26 +323,9 @@ class _Writer:
             found.append(
                 '<TABLE BORDER="1" CELLBORDER="0" CELLSPACING="0" CELLPADDING="2"'
                 f' COLOR="{paint.line}" BGCOLOR="{paint.fill}" STYLE="{style}">'
-                f"<TR><TD>{_text(words, 8, self.colours.ink)}</TD></TR></TABLE>"
+                f"<TR><TD>{styled(words, 8, self.colours.ink)}</TD></TR></TABLE>"
             )
         return found
-
-
-def _text(text: str, size: int, colour: str, bold: bool = False) -> str:
-    """A run of an HTML-like label; nothing where there is no text, since `<B></B>` is an error."""
-    if not text:
-        return ""
-    shown = f"<B>{_escaped(text)}</B>" if bold else _escaped(text)
-    return f'<FONT POINT-SIZE="{size}" COLOR="{colour}">{shown}</FONT>'
-
-
-def _lines(texts: Iterable[str], size: int, colour: str, bold: bool = False) -> str:
-    return "<BR/>".join(_text(text, size, colour, bold) for text in texts)
-
-
-def _escaped(text: str) -> str:
-    """Text for a label, in which neither markup nor backslashes (`\\N`, the node's name) mean anything."""
-    return html.escape(text, quote=True).replace("\\", "\\\\")
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,7 @@
-"""A graph's structure as a picture: SVG, PNG or DOT.
+"""A graph's structure as a picture: SVG, PNG, PDF or DOT.
 
     svg(graph, level="op", theme="light", timeout=30) -> str
-    render(graph, path, level="op", theme="light", timeout=30) -> Path     .svg, .png or .dot
+    render(graph, path, level="op", theme="light", timeout=30) -> Path     .svg, .png, .pdf or .dot
 
 Every picture is checked: each text of each node must be in the SVG (also where a PNG is asked
 for), because Graphviz draws a node blank without a word where it does not like its label. A graph
@@ -29,19 +29,14 @@ from graphattn.core.words import listed
 from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
-from graphattn.dumps.layout import TooHard, laid_out
+from graphattn.dumps.layout import DPI, TooHard, dots_per_inch, laid_out, laid_out_as
 from graphattn.dumps.theme import theme as known_theme
 from graphattn.dumps.write import write_bytes, write_text
 
 LIMIT = 2000
 """More nodes than these are not laid out; the graph is folded."""
 
-DPI = 144
-
-SIDE = 32_000
-"""The longest side of a PNG in pixels; Graphviz shrinks what is longer without a word."""
-
-SUFFIXES = (".svg", ".png", ".dot")
+SUFFIXES = (".svg", ".png", ".pdf", ".dot")
 
 
 class Folded(UserWarning):
@@ -69,14 +64,14 @@ def render(
         _check(graph, level, theme, timeout)
         zoomed = graph.at(level)
         return write_text(path, drawing(diagram(zoomed, alike(zoomed, SIBLINGS)), theme).source)
-    drawn, text = _drawn(graph, level, theme, timeout)
+    drawn, text, data = _drawn(graph, level, theme, timeout, suffix[1:])
     if suffix == ".svg":
         return write_text(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
-    return write_bytes(path, laid_out(drawn.source, "png", timeout, _dpi(text)))
+    return write_bytes(path, data or laid_out(drawn.source, suffix[1:], timeout, _dpi(text)))
 
 
 def suffix_of(path: Any) -> str:
-    """.svg, .png or .dot, or a `GraphError` that lists them."""
+    """.svg, .png, .pdf or .dot, or a `GraphError` that lists them."""
     try:
         suffix = Path(path).suffix.lower()
     except TypeError:
@@ -98,8 +93,11 @@ def _check(graph: Any, level: Any, theme: Any, timeout: Any) -> None:
         raise GraphError(f"timeout is {timeout!r}; expected a number of seconds above 0")
 
 
-def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawing, str]:
-    """The first of the ways to draw a graph that Graphviz manages."""
+def _drawn(
+    graph: Graph, level: str, theme: str, timeout: float, form: str = "svg"
+) -> tuple[Drawing, str, bytes]:
+    """The first of the ways to draw a graph that Graphviz manages: as SVG, and from the same layout in
+    another format (empty where a PNG would be too large)."""
     _check(graph, level, theme, timeout)
     reason = ""
     failure: TooHard | None = None
@@ -117,7 +115,7 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
         drawn = drawing(picture, theme)
         started = time.monotonic()
         try:
-            raw = laid_out(drawn.source, "svg", timeout).decode("utf-8")
+            raw, data = _laid_out(drawn, timeout, form)
         except TooHard as error:
             after = time.monotonic() - started
             reason, failure = reason or f"{error} ({count:,} nodes, {after:.0f} s)", error
@@ -126,10 +124,17 @@ def _drawn(graph: Graph, level: str, theme: str, timeout: float) -> tuple[Drawin
             warnings.warn(f"graph {graph.name!r} is drawn {words}, because {reason}", Folded, stacklevel=4)
         struck = _struck(raw)
         if struck:
-            drawn, raw = _labels_aside(picture, theme, timeout, struck, drawn, raw)
-        text = finished(raw, drawn, picture)
-        return drawn, text
+            drawn, raw, data = _labels_aside(picture, theme, timeout, form, struck, (drawn, raw, data))
+        return drawn, finished(raw, drawn, picture), data
     raise failure or GraphError(f"the picture of graph {graph.name!r} was not drawn: {reason}")
+
+
+def _laid_out(drawn: Drawing, timeout: float, form: str) -> tuple[str, bytes]:
+    """The SVG, and the bytes of another format, from one layout."""
+    if form == "svg":
+        return laid_out(drawn.source, "svg", timeout).decode("utf-8"), b""
+    svg, data = laid_out_as(["svg", form], drawn.source, timeout, DPI if form == "png" else 0)
+    return svg.decode("utf-8"), data
 
 
 def _attempts(graph: Graph, level: str) -> Iterator[tuple[str, Graph, list[Fold]]]:
@@ -151,20 +156,21 @@ def _count(graph: Graph, folds: list[Fold]) -> int:
 
 
 def _labels_aside(
-    picture: Diagram, theme: str, timeout: float, struck: frozenset[str], drawn: Drawing, raw: str
-) -> tuple[Drawing, str]:
+    picture: Diagram, theme: str, timeout: float, form: str, struck: frozenset[str],
+    first: tuple[Drawing, str, bytes],
+) -> tuple[Drawing, str, bytes]:  # fmt: skip
     """The picture with the labels that arrows run through moved to the right, or without their
     notes where that does not help either."""
     try:
         again = drawing(picture, theme, right=struck)
-        other = laid_out(again.source, "svg", timeout).decode("utf-8")
+        other, data = _laid_out(again, timeout, form)
         stay = _struck(other) & struck
         if stay:
             again = drawing(picture, theme, right=struck - stay, bare=stay)
-            other = laid_out(again.source, "svg", timeout).decode("utf-8")
+            other, data = _laid_out(again, timeout, form)
     except TooHard:
-        return drawn, raw
-    return (again, other) if len(_struck(other)) < len(struck) else (drawn, raw)
+        return first
+    return (again, other, data) if len(_struck(other)) < len(struck) else first
 
 
 def _struck(raw: str) -> frozenset[str]:
@@ -272,13 +278,6 @@ def _plain(text: str) -> str:
 
 
 def _dpi(text: str) -> int:
-    """Sharp, but no side beyond what a PNG of Graphviz can have."""
-    sides = [float(side) for side in re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])]
-    most = int(SIDE * 72 / max(sides, default=1))
-    if most < DPI:
-        warnings.warn(
-            f"the PNG is drawn at {most} dots per inch instead of {DPI}, as it would be too large;"
-            " an .svg has no such limit",
-            stacklevel=4,
-        )
-    return min(DPI, most)
+    """Sharp, but no larger than a PNG may be."""
+    width, height = (float(side) for side in re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])[:2])
+    return dots_per_inch(width, height)

@@ -1,12 +1,10 @@
-"""What pictures look like: a colour for each family and role, in a light and a dark theme, and fonts.
+"""What pictures look like: a colour for each family and role, in a light, a dark and a print theme, and fonts.
 
 Colour says the family of an op, and glyph and title say it again, since colour alone fails for
 colour-blind readers. Text has a contrast of at least 4.5 : 1 on whatever it may stand on; `pairs`
 lists these pairs, and a test measures each. Surfaces that look alike (page, box, inner frame) have
 hex values of their own, so that a style sheet can tell them apart by `[fill="#…"]`.
 
->>> round(contrast("#000000", "#FFFFFF"), 1)
-21.0
 >>> theme("light").family("matmul").fill
 '#E4F0FB'
 """
@@ -18,11 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from graphattn.core.errors import GraphError, suggest
+from graphattn.dumps.colour import READABLE, blend, contrast, ink_on
 
 FONT = "Helvetica,Arial,Liberation Sans,DejaVu Sans,sans-serif"
 
-READABLE = 4.5
-"""The least contrast of text (WCAG 2.2, level AA)."""
+MONO = "DejaVu Sans Mono,Menlo,Consolas,monospace"
+"""For numbers, whose columns must stand under each other."""
 
 ENTRIES = {
     "matmul": ("⊗", "matmul / projection"),
@@ -47,6 +46,38 @@ class Paint(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Heat:
+    """The colours of heat maps. The two scales never say alone what a cell is: numbers, marks, hatching
+    and the printed range say it again."""
+
+    share: tuple[str, ...]
+    """From 0 to 1."""
+    signed: tuple[str, ...]
+    """From −max over 0 to +max."""
+    masked: Paint
+    """What is hidden: the surface, and the lines of the hatching."""
+    broken: str
+    """The surface of NaN and of infinity."""
+    grid: str
+
+    def fill(self, kind: str, level: float) -> str:
+        """The colour of a level: from 0 to 1 on the scale `share`, from −1 to 1 on `signed`."""
+        steps = round(200 * level)
+        if kind == "share":
+            return blend(self.share, steps / 200)
+        return blend(self.signed, (steps + 200) / 400)
+
+    def pairs(self) -> Iterator[tuple[str, str, str]]:
+        """Every ink on every surface of a cell: what it is, text, surface."""
+        for step in range(-200, 201):
+            for kind in ("signed",) if step < 0 else ("signed", "share"):
+                surface = self.fill(kind, step / 200)
+                yield f"{kind} {step / 200}", ink_on(surface), surface
+        for where, surface in (("masked", self.masked.fill), ("broken", self.broken)):
+            yield where, ink_on(surface), surface
+
+
+@dataclass(frozen=True)
 class Theme:
     """One set of colours."""
 
@@ -66,6 +97,7 @@ class Theme:
     """A family that the theme does not know."""
     roles: Mapping[str, str]
     residual: str
+    heat: Heat
 
     def family(self, name: str) -> Paint:
         """The colours of a family."""
@@ -93,6 +125,7 @@ class Theme:
             yield f"residual on {where}", self.residual, surface
             for role, colour in self.roles.items():
                 yield f"role {role} on {where}", colour, surface
+        yield from self.heat.pairs()
         yield "ink on an end", self.end_ink, self.end.fill
         yield "muted on an end", self.end_muted, self.end.fill
 
@@ -122,6 +155,13 @@ LIGHT = Theme(
     other=Paint("#F1EFEA", "#5F5B52"),
     roles={"Q": "#0068A8", "K": "#B23F00", "V": "#00705F", "weights": "#5B2183"},
     residual="#A34A05",
+    heat=Heat(
+        share=("#FFFFFF", "#9A69BA", "#33084F"),
+        signed=("#0B4F8A", "#FFFFFF", "#9C4A05"),
+        masked=Paint("#E1E5EA", "#8592A0"),
+        broken="#F26BD0",
+        grid="#C3CAD3",
+    ),
 )
 
 DARK = Theme(
@@ -149,25 +189,57 @@ DARK = Theme(
     other=Paint("#2C2A25", "#BDB7A8"),
     roles={"Q": "#62B8F0", "K": "#F29155", "V": "#45CDA0", "weights": "#C79AE3"},
     residual="#F0A25C",
+    heat=Heat(
+        share=("#14101A", "#7A489C", "#E9CCFF"),
+        signed=("#7CC3FA", "#14191F", "#F7AC66"),
+        masked=Paint("#2A323B", "#7A8794"),
+        broken="#F26BD0",
+        grid="#3A444F",
+    ),
 )
 
-THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+PRINT = Theme(
+    name="print",
+    page="#FFFFFF",
+    ink="#000000",
+    muted="#3C3C3C",
+    edge="#5A5A5A",
+    end=Paint("#1A1A1A", "#1A1A1B"),
+    end_ink="#FFFFFB",
+    end_muted="#E4E4E4",
+    frames=(Paint("#F4F4F4", "#8A8A8A"), Paint("#FFFFFD", "#A0A0A0")),
+    families={
+        "matmul": Paint("#FDFDFD", "#202020"),
+        "norm": Paint("#E6E6E6", "#202021"),
+        "scale": Paint("#F1F1F1", "#202022"),
+        "mask": Paint("#D8D8D8", "#202023"),
+        "softmax": Paint("#CDCDCD", "#202024"),
+        "function": Paint("#DFDFDF", "#202025"),
+        "add": Paint("#EBEBEB", "#202026"),
+        "move": Paint("#FFFFFE", "#3C3C3D"),
+        "constant": Paint("#FFFFFC", "#5A5A5B"),
+        "composite": Paint("#EEEEEE", "#303030"),
+    },
+    other=Paint("#F0F0F0", "#303031"),
+    roles={"Q": "#000001", "K": "#000002", "V": "#000003", "weights": "#000004"},
+    residual="#000005",
+    heat=Heat(
+        share=("#FFFFFF", "#000000"),
+        signed=("#000000", "#9E9E9E", "#FFFFFF"),
+        masked=Paint("#FFFFFF", "#6E6E6E"),
+        broken="#FFFFFF",
+        grid="#8A8A8A",
+    ),
+)
+"""For printers without colours: the signed scale runs from black over grey to white."""
+
+THEMES = {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
 
 def theme(name: str) -> Theme:
     """The theme of that name, or a `GraphError` that lists them."""
     if not isinstance(name, str) or name not in THEMES:
-        raise GraphError(f"unknown theme {name!r}; expected {' or '.join(THEMES)}{suggest(name, THEMES)}")
+        *first, last = THEMES
+        known = f"{', '.join(first)} or {last}"
+        raise GraphError(f"unknown theme {name!r}; expected {known}{suggest(name, THEMES)}")
     return THEMES[name]
-
-
-def contrast(a: str, b: str) -> float:
-    """The contrast of two colours, from 1 (none) to 21 (WCAG 2.2, relative luminance)."""
-    light, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

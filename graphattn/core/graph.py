@@ -719,7 +719,7 @@ class Graph(Builders):
         return run(self, feeds, **options)
 
     def render(self, path: Any, **options: Any) -> Any:
-        """Draw the graph into an .svg, .png or .dot file; see `graphattn.dumps.picture.render`."""
+        """Draw the graph into an .svg, .png, .pdf or .dot file; see `graphattn.dumps.picture.render`."""
         from ..dumps.picture import render
 
         return render(self, path, **options)

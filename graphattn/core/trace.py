@@ -356,6 +356,14 @@ class Trace:
 
         return reach(self, tensor, *index)
 
+    def figure(self, tensors: str | Iterable[str], path: Any = None, **options: Any) -> Any:
+        """Tensors as heat maps, into an .svg, .png or .pdf file, or shown by a notebook; see
+        `graphattn.dumps.figure.figure`."""
+        from ..dumps.figure import figure
+
+        drawn = figure(self, tensors, **options)
+        return drawn if path is None else drawn.save(path)
+
     def __str__(self) -> str:
         from ..dumps.trace_text import trace_text
 

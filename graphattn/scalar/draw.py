@@ -61,9 +61,9 @@ class Picture:
         return self._svg
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write an .svg, .png or .dot file, whole or not at all; the path."""
-        from ..dumps.layout import laid_out
-        from ..dumps.picture import DPI, suffix_of
+        """Write an .svg, .png, .pdf or .dot file, whole or not at all; the path."""
+        from ..dumps.layout import DPI, laid_out
+        from ..dumps.picture import suffix_of
         from ..dumps.write import write_bytes, write_text
 
         suffix = suffix_of(path)
@@ -71,7 +71,8 @@ class Picture:
             return write_text(path, self.dot)
         if suffix == ".svg":
             return write_text(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{self.svg}\n')
-        return write_bytes(path, laid_out(self.dot, "png", self.timeout, DPI))
+        dpi = DPI if suffix == ".png" else 0
+        return write_bytes(path, laid_out(self.dot, suffix[1:], self.timeout, dpi))
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -412,11 +412,12 @@ def test_render_needs_no_feeds(cli):
     "args, words",
     [
         ("block", "there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot"),
-        ("block -o x.pdf", "a picture cannot be written to 'x.pdf';"
-                           " expected a name that ends in .svg, .png, .dot"),
+        ("block -o x.gif", "a picture cannot be written to 'x.gif';"
+                           " expected a name that ends in .svg, .png, .pdf, .dot"),
         ("block -o none/x.svg", "'none/x.svg' was not written: No such file or directory;"
                                 " expected a folder to write in"),
-        ("block -o x.svg --theme pink", "unknown theme 'pink'; expected light or dark"),
+        ("block -o x.svg --theme pink", "unknown theme 'pink'; expected light, dark or print;"
+                                        " did you mean 'print'?"),
         ("block -o x.svg --level all", f"unknown level 'all'; expected one of {LEVELS}"),
         ("none -o x.svg", f"'none' {NEITHER}"),
     ],

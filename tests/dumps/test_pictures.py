@@ -15,11 +15,12 @@ from graphattn.builtin import specimen
 from graphattn.core.op import LEVELS
 from graphattn.dumps import layout, picture
 from graphattn.dumps.alike import alike
+from graphattn.dumps.colour import contrast
 from graphattn.dumps.diagram import diagram
 from graphattn.dumps.dot import dot
 from graphattn.dumps.layout import TooHard, laid_out
 from graphattn.dumps.picture import Folded, render, svg
-from graphattn.dumps.theme import THEMES, contrast, theme
+from graphattn.dumps.theme import THEMES, theme
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -395,12 +396,16 @@ def test_render_writes_what_the_suffix_says(tmp_path):
 @pytest.mark.parametrize(
     ("path", "options", "words"),
     [
-        ("a.pdf", {}, "expected a name that ends in .svg, .png, .dot"),
-        ("a", {}, "expected a name that ends in .svg, .png, .dot"),
+        ("a.gif", {}, "expected a name that ends in .svg, .png, .pdf, .dot"),
+        ("a", {}, "expected a name that ends in .svg, .png, .pdf, .dot"),
         (None, {}, "path is a NoneType; expected a file name"),
         ("no/such/a.svg", {}, "was not written"),
         ("a.svg", {"level": "ops"}, "unknown level 'ops'"),
-        ("a.svg", {"theme": "drak"}, "unknown theme 'drak'; expected light or dark; did you mean 'dark'?"),
+        (
+            "a.svg",
+            {"theme": "drak"},
+            "unknown theme 'drak'; expected light, dark or print; did you mean 'dark'?",
+        ),
         ("a.svg", {"timeout": 0}, "timeout is 0; expected a number of seconds above 0"),
     ],
 )
@@ -454,7 +459,7 @@ def test_text_that_is_no_dot():
 def test_fontconfig_is_quiet_and_other_messages_are_not(tmp_path, monkeypatch):
     child = tmp_path / "child.py"
     child.write_text(
-        "import sys; print('Fontconfig warning: x', file=sys.stderr); print('ok')\n"
+        "import sys; print('Fontconfig warning: x', file=sys.stderr); print('3\\nok')\n"
         "if 'png' in sys.argv: print('Warning: y', file=sys.stderr)",
         encoding="utf-8",
     )

@@ -55,6 +55,7 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",
     ("core.graph", "Graph._repr_svg_", "dumps.picture"): "notebooks show a graph's picture",
     ("core.trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
+    ("core.trace", "Trace.figure", "dumps.figure"): "trace.figure() draws its tensors",
     ("core.trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
     ("core.trace", "Trace.reach", "insight.why.reach"): "trace.reach() shows what one of its cells touches",
     ("core.numbers", "_short", "core.rounded"): "short floats are made when they are asked for",

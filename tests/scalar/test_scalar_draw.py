@@ -85,14 +85,14 @@ def test_too_large_is_said():
         ((3.0,), "draw got a float; expected one Value"),
         ((None,), "draw got a NoneType; expected one Value"),
         (
-            (Value(1.0), "y.pdf"),
-            "a picture cannot be written to 'y.pdf'; expected a name that ends in .svg, .png, .dot",
+            (Value(1.0), "y.gif"),
+            "a picture cannot be written to 'y.gif'; expected a name that ends in .svg, .png, .pdf, .dot",
         ),
         ((Value(1.0), 5), "path is a int; expected a file name"),
         ((Value(1.0), None, ["a"]), "names is a list; expected a dict of Values or lists of them"),
         (
             (Value(1.0), None, None, 100, "lihgt"),
-            "unknown theme 'lihgt'; expected light or dark; did you mean 'light'?",
+            "unknown theme 'lihgt'; expected light, dark or print; did you mean 'light'?",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""`graphattn render`: draw a graph as SVG, PNG or DOT."""
+"""`graphattn render`: draw a graph as SVG, PNG, PDF or DOT."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ GROUP = "See a computation"
 @click.command(short_help="Draw a graph as a block diagram.")
 @graph_options
 @LEVEL
-@click.option("--theme", metavar="THEME", default="light", help="light or dark.  [light]")
-@click.option("-o", "--output", metavar="FILE", help="The picture: a name that ends in .svg, .png or .dot.")
+@click.option("--theme", metavar="THEME", default="light", help="light, dark or print (no colours).  [light]")
+@click.option("-o", "--output", metavar="FILE", help="The picture: FILE.svg, FILE.png, FILE.pdf or FILE.dot.")
 def command(level: str | None, theme: str, output: str | None, **source: Any) -> None:
     """Draw SOURCE as a block diagram: clusters by scope, names and shapes on the edges."""
     if output is None:
