@@ -67,6 +67,7 @@ FORMS = (
         "csv", "csv_folder:write_csv_folder", "a CSV file for each tensor, which reads back bit for bit",
         (FOLDER,), exact=True, switches={"labels": "labels in the first row and column of each file"},
     ),
+    Form("workbook", "workbook:workbook", "a spreadsheet of live formulas", (".xlsx",), exact=True),
 )  # fmt: skip
 
 

@@ -78,6 +78,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "numpy": ("models.checkpoint:_of_file",),
     "tokenizers": ("models.tokens:tokenizer_of",),
     "pytest": ("testing",),
+    "xlsxwriter": ("dumps.workbook", "dumps.workbook.formulas", "dumps.workbook.sheets"),
 }
 
 
