@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .core.trace import run as run
     from .core.trace import steps as steps
     from .insight.compare import compare as compare
+    from .insight.heads import heads as heads
+    from .models import pretrained as pretrained
     from .passes.gradient import gradient as gradient
 
 __version__ = "0.1.0"
@@ -34,6 +36,8 @@ _HOME = {
     "run": "core.trace",
     "steps": "core.trace",
     "compare": "insight.compare",
+    "heads": "insight.heads",
+    "pretrained": "models",
     "gradient": "passes.gradient",
 }
 
@@ -46,6 +50,8 @@ __all__ = [
     "__version__",
     "compare",
     "gradient",
+    "heads",
+    "pretrained",
     "run",
     "steps",
 ]
