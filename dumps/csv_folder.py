@@ -55,6 +55,7 @@ from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import VERSION, check_format, entry, json_text, need, read_json, spec_data
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.literals import shortened
+from graphattn.dumps.recording import Recording
 from graphattn.dumps.rows import TensorRow, step_rows
 from graphattn.dumps.table import READERS, folded, label, no_cells
 from graphattn.dumps.trace_text import need_sources, printing
@@ -211,16 +212,7 @@ def read_csv_folder(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Tr
         reader = _Reader(folder, graph, data)
         reader.read()
         with place(MANIFEST):
-            return Trace.restore(
-                graph,
-                reader.values,
-                reader.labels,
-                reader.patched,
-                reader.numbers,
-                reader.evaluated,
-                reader.masks,
-                reader.warnings,
-            )
+            return reader.restore(reader.labels)
 
 
 def is_csv_folder(path: str | os.PathLike[str]) -> bool:
@@ -277,40 +269,29 @@ def _is_plain(file: str) -> bool:
     return here and PurePosixPath(file).name == file == PureWindowsPath(file).name and ":" not in file
 
 
-class _Reader:
+class _Reader(Recording):
     """Reads the recorded tensors and steps."""
 
     def __init__(self, folder: _Folder, graph: Graph, data: Mapping[str, Any]) -> None:
-        self.folder = folder
-        self.graph = graph
-        self.data = data
         with place(MANIFEST):
-            self.numbers = of(entry(data, "numbers", str))
+            super().__init__(graph, of(entry(data, "numbers", str)))
             self.labelled = entry(data, "labelled", bool)
             self.labels = {
                 axis: [need(item, str, f"a label of axis {axis!r}") for item in need(items, list, "labels")]
                 for axis, items in entry(data, "labels", dict).items()
             }
-        self.evaluated: list[str] = []
-        self.patched: list[str] = []
-        self.values: dict[str, Any] = {}
-        self.masks: dict[str, Any] = {}
-        self.warnings: dict[str, list[str]] = {}
+        self.folder = folder
+        self.data = data
 
     def read(self) -> None:
         """Take in the steps, then the tensors."""
-        order = {name: position for position, name in enumerate(self.graph.nodes)}
-        last = -1
         for i, step in enumerate(entry(self.data, "steps", list, MANIFEST)):
             with place(f"{MANIFEST}: steps[{i}]"):
-                name = entry(need(step, dict, "it"), "name", str)
-                if order.get(name, -1) <= last:
-                    told = "comes twice or too late" if name in order else "is not a step of the graph"
-                    raise GraphError(f"{shortened(name)} {told}; expected the order of the graph")
-                last = order[name]
-                self.evaluated.append(name)
-                self.warnings[name] = [need(item, str, "a warning") for item in entry(step, "warnings", list)]
-                self.patched += [need(item, str, "a patched tensor") for item in entry(step, "patched", list)]
+                self.step(
+                    entry(need(step, dict, "it"), "name", str),
+                    [need(item, str, "a warning") for item in entry(step, "warnings", list)],
+                    [need(item, str, "a patched tensor") for item in entry(step, "patched", list)],
+                )
         specs = {
             node.tensor_name(port): spec
             for node in map(self.graph.node, self.evaluated)
@@ -329,9 +310,11 @@ class _Reader:
                     if file is not None:
                         seen.add(file)
             value, mask = files
-            self.values[name] = self._tensor(value, specs[name], specs[name].kind)
-            if mask is not None:
-                self.masks[name] = self._tensor(mask, specs[name], BOOL.kind)
+            self.tensor(
+                name,
+                self._tensor(value, specs[name], specs[name].kind),
+                None if mask is None else self._tensor(mask, specs[name], BOOL.kind),
+            )
 
     def _check(self, told: Mapping[str, Any], spec: Spec) -> None:
         """What the manifest says of a tensor must be what the graph gives."""

@@ -21,7 +21,6 @@ from typing import Any
 from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError
-from graphattn.core.graph import Graph
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
 from graphattn.dumps.assembly import place
@@ -37,6 +36,7 @@ from graphattn.dumps.graph_json import (
     spec_data,
 )
 from graphattn.dumps.literals import shortened
+from graphattn.dumps.recording import Recording
 from graphattn.dumps.rows import TensorRow, step_rows
 from graphattn.dumps.table import read_number
 from graphattn.dumps.trace_text import need_sources
@@ -135,57 +135,30 @@ def trace_of(data: Any, what: str) -> Trace:
         with place(f"{what}: steps[{i}]"):
             reader.read(need(step, dict, "it"))
     with place(what):
-        return Trace.restore(
-            graph,
-            reader.values,
-            labels,
-            reader.patched,
-            numbers,
-            reader.evaluated,
-            reader.masks,
-            reader.warnings,
-        )
+        return reader.restore(labels)
 
 
-class _Steps:
+class _Steps(Recording):
     """Reads the recorded steps."""
-
-    def __init__(self, graph: Graph, numbers: Numbers) -> None:
-        self.graph = graph
-        self.numbers = numbers
-        self.order = {name: position for position, name in enumerate(graph.nodes)}
-        self.evaluated: list[str] = []
-        self.values: dict[str, Any] = {}
-        self.masks: dict[str, Any] = {}
-        self.warnings: dict[str, list[str]] = {}
-        self.patched: list[str] = []
 
     def read(self, step: Mapping[str, Any]) -> None:
         """Take in one step."""
-        name = entry(step, "name", str)
-        if name not in self.order:
-            raise GraphError(f"{name[:40]!r} is not a step of the graph")
-        if self.evaluated and self.order[name] <= self.order[self.evaluated[-1]]:
-            raise GraphError(f"step {name!r} comes twice or too late; expected the order of the graph")
-        node = self.graph.nodes[name]
-        self.evaluated.append(name)
-        self.warnings[name] = [need(item, str, "a warning") for item in entry(step, "warnings", list, "", [])]
-        self.patched += [need(item, str, "a patched tensor") for item in entry(step, "patched", list, "", [])]
+        node = self.step(
+            entry(step, "name", str),
+            [need(item, str, "a warning") for item in entry(step, "warnings", list, "", [])],
+            [need(item, str, "a patched tensor") for item in entry(step, "patched", list, "", [])],
+        )
         outputs = entry(step, "outputs", list)
         if len(outputs) != len(node.ports):
             raise GraphError(f"it has {len(outputs)} outputs; {node.op.name} gives {len(node.ports)}")
         for port, output in enumerate(outputs):
-            tensor = node.tensor_name(port)
-            if entry(need(output, dict, "an output"), "name", str, "an output") != tensor:
-                raise GraphError(f"output {port} is {output['name'][:40]!r}; expected {tensor!r}")
-            self._tensor(tensor, node.outputs[port], output)
-
-    def _tensor(self, name: str, spec: Spec, output: Mapping[str, Any]) -> None:
-        value, mask = output.get("value"), output.get("masked")
-        if value is not None:
-            self.values[name] = self._value(value, spec.rank, name) if spec.kind == "float" else value
-        if mask is not None:
-            self.masks[name] = mask
+            name, spec = node.tensor_name(port), node.outputs[port]
+            if entry(need(output, dict, "an output"), "name", str, "an output") != name:
+                raise GraphError(f"output {port} is {output['name'][:40]!r}; expected {name!r}")
+            value = output.get("value")
+            if value is not None and spec.kind == "float":
+                value = self._value(value, spec.rank, name)
+            self.tensor(name, value, output.get("masked"))
 
     def _value(self, value: Any, rank: int, name: str) -> Any:
         """Texts in the place of cells become numbers; what is wrong otherwise, `restore` tells."""

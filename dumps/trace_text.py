@@ -32,6 +32,7 @@ from graphattn.core.words import left, width
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
+from graphattn.dumps.recording import Recording
 from graphattn.dumps.rows import (
     StepRow,
     TensorRow,
@@ -238,11 +239,10 @@ def read_trace(text: str) -> Trace:
     graph = read_lines(lines.numbered(), "trace text")
     need_sources(graph, "trace text")
     reader = _StepReader(lines, graph, labels, numbers)
+    reader.patched += patched
     reader.read()
     with place("trace text"):
-        return Trace.restore(
-            graph, reader.values, labels, patched, numbers, reader.evaluated, reader.masks, reader.warnings
-        )
+        return reader.restore(labels)
 
 
 def need_sources(graph: Graph, what: str) -> None:
@@ -315,37 +315,21 @@ class _Lines:
             raise GraphError(f"trace text, line {self.next}: {error}") from None
 
 
-class _StepReader:
+class _StepReader(Recording):
     """Reads the recorded steps."""
 
     def __init__(
         self, lines: _Lines, graph: Graph, labels: dict[str, tuple[str, ...]], numbers: Numbers
     ) -> None:
+        super().__init__(graph, numbers)
         self.lines = lines
-        self.graph = graph
         self.labels = labels
-        self.numbers = numbers
-        self.evaluated: list[str] = []
-        self.values: dict[str, Any] = {}
-        self.masks: dict[str, Any] = {}
-        self.warnings: dict[str, list[str]] = {}
 
     def read(self) -> None:
         """Take in all steps, and the end."""
-        order = {name: position for position, name in enumerate(self.graph.nodes)}
-        last = -1
-        while True:
-            line = self._past_blank()
-            if line == "end":
-                return
+        while (line := self._past_blank()) != "end":
             with self.lines.place():
-                name = line.strip().partition(" ")[0]
-                if name not in order:
-                    raise GraphError(f"{shortened(line.strip())} is not a step of the graph")
-                if order[name] <= last:
-                    raise GraphError(f"step {name!r} comes twice or too late; expected the order of the graph")
-                last = order[name]
-                self._step(self.graph.nodes[name])
+                self._step(self.step(line.strip().partition(" ")[0]))
 
     def _past_blank(self) -> str:
         line = self.lines.take()
@@ -354,8 +338,6 @@ class _StepReader:
         return line
 
     def _step(self, node: Node) -> None:
-        self.evaluated.append(node.name)
-        self.warnings[node.name] = []
         several = len(node.outputs) > 1
         self._past_axes(f"{len(node.outputs)} outputs" if several else shape_text(node.outputs))
         for port, spec in enumerate(node.outputs):
@@ -367,10 +349,7 @@ class _StepReader:
                 self._past_axes(shape_text([spec]))
             tensor = TensorRow(name, spec, None, None, labels_of(self.labels, spec), False)
             value, mask = read_table(self._take_row, tensor, self.numbers)
-            if value is not None:
-                self.values[name] = value
-            if mask is not None:
-                self.masks[name] = mask
+            self.tensor(name, value, mask)
             self._past_facts(node.name)
 
     def _past_axes(self, axes: str) -> None:

@@ -381,10 +381,10 @@ CHANGES = {
     "manifest.json has no 'steps'; expected a list": lambda d: d.pop("steps"),
     "manifest.json has no 'tensors'; expected an object": lambda d: d.pop("tensors"),
     "manifest.json: steps[0]: it is 3; expected an object": lambda d: d["steps"].insert(0, 3),
-    "manifest.json: steps[1]: 'x' comes twice or too late; expected": lambda d: d["steps"].insert(
+    "manifest.json: steps[1]: step 'x' comes twice or too late; expected": lambda d: d["steps"].insert(
         0, d["steps"][0]
     ),
-    "manifest.json: steps[0]: 'z' is not a step of the graph; expected": lambda d: d["steps"][0].update(
+    "manifest.json: steps[0]: 'z' is not a step of the graph": lambda d: d["steps"][0].update(
         name="z"
     ),
     "manifest.json: steps[0]: a warning is 1; expected a text": lambda d: d["steps"][0].update(warnings=[1]),

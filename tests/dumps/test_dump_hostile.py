@@ -316,7 +316,7 @@ EDITS = [
     (
         "        x      ",
         "        q      ",
-        ", line 17: 'q                                   tok…' is not a step of the graph",
+        ", line 17: 'q' is not a step of the graph",
     ),
     (
         "\ns.y = softmax",
