@@ -384,9 +384,7 @@ CHANGES = {
     "manifest.json: steps[1]: step 'x' comes twice or too late; expected": lambda d: d["steps"].insert(
         0, d["steps"][0]
     ),
-    "manifest.json: steps[0]: 'z' is not a step of the graph": lambda d: d["steps"][0].update(
-        name="z"
-    ),
+    "manifest.json: steps[0]: 'z' is not a step of the graph": lambda d: d["steps"][0].update(name="z"),
     "manifest.json: steps[0]: a warning is 1; expected a text": lambda d: d["steps"][0].update(warnings=[1]),
     "manifest.json: graph 'g' has no tensor 'q'": lambda d: d["steps"][0].update(patched=["q"]),
     "manifest.json: tensor 'x': it is 3; expected an object": lambda d: d["tensors"].update(x=3),
