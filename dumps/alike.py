@@ -149,26 +149,13 @@ def _structure(graph: Graph, scope: Scope | Node, names: list[str]) -> Hashable:
 
 def _meets_itself(graph: Graph, nodes: frozenset[str]) -> bool:
     """Whether a path leaves the nodes and comes back: one box for them would be in a cycle."""
-    outside: set[str] = set()
-    for node in graph.nodes.values():  # producers come before consumers
-        came_from = {ref.node for ref in node.operands if ref is not None}
-        if node.name in nodes:
-            if came_from & outside:
-                return True
-        elif came_from & nodes or came_from & outside:
-            outside.add(node.name)
-    return False
+    return bool((graph.ancestors(*nodes) & graph.descendants(*nodes)) - nodes)
 
 
 def _feed_each_other(graph: Graph, nodes: frozenset[str]) -> bool:
     """Whether one of the nodes is computed from another."""
-    after: set[str] = set()
-    for node in graph.nodes.values():
-        if any(ref is not None and (ref.node in nodes or ref.node in after) for ref in node.operands):
-            if node.name in nodes:
-                return True
-            after.add(node.name)
-    return False
+    after = {reader for node in nodes for reader in graph.dag.successors(node)}
+    return not nodes.isdisjoint(graph.descendants(*after))
 
 
 def outer_scopes(graph: Graph) -> list[Fold]:

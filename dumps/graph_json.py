@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import heapify, heappop, heappush
 from typing import Any
+
+import networkx as nx
 
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
@@ -253,28 +254,17 @@ def _sorted(
             raise GraphError(f"{where}: node {name!r} is there already; expected a new name")
         records[name] = item
     operands = _operands(data, records, what)
+    dag = nx.DiGraph()
+    dag.add_nodes_from(records)
+    dag.add_edges_from((ref[0], name) for name, refs in operands.items() for ref in refs if ref)
     position = {name: i for i, name in enumerate(records)}
-    names = list(records)
-    waiting = {name: len({ref[0] for ref in refs if ref}) for name, refs in operands.items()}
-    consumers: dict[str, list[str]] = {name: [] for name in records}
-    for name, refs in operands.items():
-        for source in {ref[0] for ref in refs if ref}:
-            consumers[source].append(name)
-    ready = [position[name] for name, count in waiting.items() if not count]
-    heapify(ready)
-    done = 0
-    while ready:
-        name = names[heappop(ready)]
-        done += 1
-        yield records[name], operands[name]
-        for consumer in consumers[name]:
-            waiting[consumer] -= 1
-            if not waiting[consumer]:
-                heappush(ready, position[consumer])
-    if done < len(records):
+    try:
+        for name in nx.lexicographical_topological_sort(dag, position.__getitem__):
+            yield records[name], operands[name]
+    except nx.NetworkXUnfeasible:
         raise GraphError(
-            f"{what}: {' → '.join(_cycle(operands, waiting))} is a cycle; expected a graph without one"
-        )
+            f"{what}: {' → '.join(_cycle(dag))} is a cycle; expected a graph without one"
+        ) from None
 
 
 def _operands(
@@ -310,16 +300,9 @@ def _operands(
     return operands
 
 
-def _cycle(operands: Mapping[str, Sequence[tuple[str, int] | None]], waiting: Mapping[str, int]) -> list[str]:
-    """The nodes of one cycle among those that still wait, in the direction of the data."""
-    name = next(name for name, count in waiting.items() if count)
-    seen: dict[str, int] = {}
-    path: list[str] = []
-    while name not in seen:
-        seen[name] = len(path)
-        path.append(name)
-        name = next(ref[0] for ref in operands[name] if ref and waiting[ref[0]])
-    path = path[seen[name] :][::-1]
+def _cycle(dag: nx.DiGraph) -> list[str]:
+    """The nodes of one cycle, in the direction of the data."""
+    path = [edge[0] for edge in nx.find_cycle(dag)]
     shown = path if len(path) <= 8 else [*path[:7], f"({len(path) - 7} more)"]
     return [*shown, shown[0]]
 

@@ -42,9 +42,10 @@ def _known(graph: Graph) -> dict[str, tuple[Any, ...]]:
     """The outputs of every node that nothing fed reaches."""
     plan = plan_of(graph)
     known: dict[str, tuple[Any, ...]] = {}
+    changing = graph.descendants(*graph.inputs)
     for step in plan.steps:
         node = step.node
-        if node.op.fed or not all(ref is None or ref.node in known for ref in node.operands):
+        if node.name in changing:
             continue
         if not node.operands:
             known[node.name] = tuple(plan.constants[place] for place in step.places)

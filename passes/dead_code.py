@@ -7,7 +7,6 @@ declared outputs is returned as it is: every node may be what its author wanted.
 from __future__ import annotations
 
 from graphattn.core.graph import Graph
-from graphattn.core.interpreter import ancestors
 from graphattn.core.words import listed
 from graphattn.passes.rebuild import Rebuild
 
@@ -16,7 +15,7 @@ def dead_code(graph: Graph) -> Graph:
     """Remove what no output needs; `notes` names what was removed."""
     if not graph.outputs:
         return graph
-    needed = ancestors(graph, list(graph.outputs))
+    needed = graph.ancestors(*(tensor.ref.node for tensor in graph.outputs.values()))
     dead = [node.name for node in graph.nodes.values() if node.name not in needed and not node.op.fed]
     if not dead:
         return graph

@@ -67,10 +67,7 @@ def differentiate(
     until that grows."""
     asked = _names(of, "of")
     wanted = None if wrt is None else _names(wrt, "wrt")
-    key = ("gradient", asked, wanted)
-    if key not in graph._cache:
-        graph._cache[key] = _Backward(graph, asked, wanted).result()
-    return graph._cache[key]
+    return graph.kept(("gradient", asked, wanted), lambda: _Backward(graph, asked, wanted).result())
 
 
 def value_and_grad(
@@ -148,7 +145,7 @@ class _Backward:
         while True:
             end = str(order) if order > 1 else ""
             scope = f"backward{end}"
-            if not self.old._occupied(scope) and scope not in self.old._prefixes:
+            if self.old.is_free(scope):
                 return scope, f"d{end}_"
             order += 1
 
@@ -180,7 +177,7 @@ class _Backward:
         return self._free(next((c for c in choices if self._is_free(c)), choices[-1]))
 
     def _is_free(self, name: str) -> bool:
-        return not self.raw._occupied(name) and name not in self.raw._prefixes
+        return self.raw.is_free(name)
 
     def _free(self, name: str) -> str:
         while not self._is_free(name):
@@ -244,7 +241,7 @@ class _Backward:
         return kept
 
     def _free_inside(self, name: str) -> str:
-        full, count, start = name, 0, self.raw._open[-1]
+        full, count, start = name, 0, self.raw.path
         while not self._is_free(f"{start}.{full}"):
             count += 1
             full = f"{name}_{count}"
@@ -352,7 +349,7 @@ def _in_order(made: _Backward) -> Graph:
             rebuild.replace(node, replace(node, name=name, operands=rebuild.operands(node), scope=scope))
     result = rebuild.finish()
     for ref, name in called.items():
-        if not result._occupied(name):
+        if name not in result.aliases and result.is_free(name):
             result.adopt_alias(name, rebuild.went(final[ref]))
     return result
 

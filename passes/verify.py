@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from graphattn.core.axes import describe, noting
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
-from graphattn.core.interpreter import ancestors
 from graphattn.core.words import counted
 
 
@@ -149,11 +148,10 @@ def _table_problems(graph: Graph) -> Iterator[Finding]:
 
 
 def _unused(graph: Graph) -> Iterator[Finding]:
-    used = {ref.node for node in graph.nodes.values() for ref in node.operands if ref is not None}
-    used |= {tensor.ref.node for tensor in graph.outputs.values()}
-    needed = ancestors(graph, list(graph.outputs)) if graph.outputs else set(graph.nodes)
+    results = [tensor.ref.node for tensor in graph.outputs.values()]
+    needed = graph.ancestors(*results) if results else set(graph.nodes)
     for node in graph.nodes.values():
-        if node.op.fed and node.name not in used:
+        if node.op.fed and node.name not in results and not graph.dag.out_degree(node.name):
             yield Finding(node.name, "must be fed but nothing uses it")
         elif not node.op.fed and node.name not in needed:
             yield Finding(node.name, "is not needed by any output")

@@ -12,11 +12,11 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import networkx as nx
 from op_laws import misfits, same_bits
 from random_graphs import Case, build
 
 from graphattn import Graph, Trace, run, steps
-from graphattn.core.interpreter import ancestors
 from graphattn.core.op import LEVELS
 from graphattn.passes.bind import bind
 from graphattn.passes.common_subexpressions import common_subexpressions
@@ -100,7 +100,8 @@ def choosing(case: Case) -> Iterator[str]:
     for name in dice.sample(full.names, min(3, len(full.names))):
         part = evaluated(case.graph, case.feeds, targets=[name])
         yield from (f"with targets {name}: {told}" for told in changed(full, part, part.names))
-        wanted = ancestors(full.graph, [name])
+        node = full.graph.resolve(name).node
+        wanted = {node, *nx.ancestors(full.graph.dag, node)}
         if {step.name for step in part.steps} != wanted:
             yield f"with targets {name}: evaluated {[s.name for s in part.steps]}; needed {sorted(wanted)}"
         kept = evaluated(case.graph, case.feeds, keep=[name])
@@ -184,7 +185,7 @@ def passing(case: Case, passes: Iterable[Pass] = PASSES) -> Iterator[str]:
 
 def pruning(case: Case, dead_code: Pass = dead_code) -> Iterator[str]:
     """dead_code leaves what the outputs need, and no more."""
-    needed = ancestors(case.graph, list(case.graph.outputs)) | set(case.graph.inputs)
+    needed = case.graph.ancestors(*(t.ref.node for t in case.graph.outputs.values())) | set(case.graph.inputs)
     left = set(dead_code(case.graph).nodes)
     if left != needed:
         yield f"pruned: left {sorted(left)}; needed {sorted(needed)}"

@@ -115,7 +115,7 @@ def _make(case: Case, turn: int, move: Move) -> None:
 
 def _input(case: Case, turn: int, slot: int, value: Any) -> Any:
     """The input that stands for a sample's operand, declared when it is first asked for."""
-    inside = case.graph._open[-1] + "." if case.graph._open else ""
+    inside = f"{case.graph.path}." if case.graph.path else ""
     name = f"x{turn}_{slot}"
     if inside + name in case.graph.nodes:
         return case.graph.tensor(inside + name)

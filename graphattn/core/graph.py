@@ -1,9 +1,13 @@
 """The dataflow graph: a networkx DAG whose nodes are operations.
 
-A `Graph` grows only through its builder methods, one per op. Each call adds one node to
-`graph.dag`, a `networkx.MultiDiGraph` keyed by the node's unique name, and returns `Tensor`s:
-the symbolic outputs of that node. Edges carry `slot` (which operand) and `port` (which output
-of the producer); a MultiDiGraph, because `x * x` has two edges between the same nodes.
+A `Graph` grows only through its builder methods, one per op. Each call adds one node to its one
+store, a `networkx.MultiDiGraph` keyed by the node's unique name, and returns `Tensor`s: the symbolic
+outputs of that node. The node's record lives on the DAG; its edges carry `slot` (which operand) and
+`port` (which output of the producer); a MultiDiGraph, because `x * x` has two edges between the same
+nodes. Nodes stand in the order in which they came, producers before consumers: the canonical order.
+
+`graph.nodes` is a view of the records, `graph.dag` a read-only view of the DAG for any algorithm of
+networkx, which is asked for what it knows (`ancestors`, `descendants`, orders, paths).
 
 Builders store what was called, composites included; `graph.at(level)` is the same graph with
 composites expanded, and its scopes remember what was expanded from what.
@@ -13,219 +17,100 @@ composites expanded, and its scopes remember what was expanded from what.
 >>> y = g.softmax(x @ x.T, name="weights")
 >>> y
 weights: token 2 × token 2
->>> list(g.dag.successors("x"))
-['transpose_x', 'matmul_x_transpose_x']
+>>> nx.shortest_path(g.dag, "x", "weights")
+['x', 'matmul_x_transpose_x', 'weights']
 """
 
 from __future__ import annotations
 
-import keyword
-import math
-import unicodedata
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 
 from . import nested
-from .axes import KINDS, Spec, describe
+from .arguments import fixed, results, sorted_out
+from .axes import KINDS, Spec
 from .builders import Builders
-from .errors import GraphError, Rejected, suggest
+from .errors import GraphError, suggest
+from .names import Names, check_name, described, free_text, spelled
+from .node import Node, Nodes, Ref, Scope, immutable
 from .op import Op, check_level, find
+from .tensor import Operand, Tensor, Tensors
 from .words import subscript
 
 if TYPE_CHECKING:
     from .trace import Trace
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+T = TypeVar("T")
 
 
-class Ref(NamedTuple):
-    """One output of one node."""
-
-    node: str
-    port: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One operation of a graph. `operands` holds None where an optional operand is left out."""
-
-    name: str
-    op: Op
-    operands: tuple[Ref | None, ...]
-    attributes: Mapping[str, Any]
-    outputs: tuple[Spec, ...]
-    ports: tuple[str, ...]
-    """The names of the outputs; ("",) where there is one."""
-    title: str | None = None
-    scope: str | None = None
-
-    def tensor_name(self, port: int = 0) -> str:
-        """The node's own name, or `node.port` where it has several outputs."""
-        return f"{self.name}.{self.ports[port]}" if self.ports[port] else self.name
+class Dag(nx.MultiDiGraph):
+    """networkx's directed graph with parallel edges, whose table of nodes can be looked into without
+    its views (3 times as quick, and building a node looks up ten)."""
 
     @property
-    def given(self) -> dict[str, Any]:
-        """The attributes that differ from the op's defaults."""
-        defaults = self.op.defaults
-        return {k: v for k, v in self.attributes.items() if not _same(v, defaults[k])}
-
-
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and a == b
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A group of nodes: what a composite was expanded into, or a part that the user named.
-
-    For an expanded composite `op`, `operands`, `attributes` and `outputs` are those of the node
-    that was there; a plain group has op None. Its nodes are those whose scope it is.
-    """
-
-    name: str
-    op: Op | None = None
-    operands: tuple[Ref | None, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    outputs: tuple[Ref, ...] = ()
-    ports: tuple[str, ...] = ()
-    title: str | None = None
-    parent: str | None = None
-
-
-class Tensor:
-    """A symbolic tensor: one output of one node of a graph. `@ + - * /` and `.T` build nodes."""
-
-    __slots__ = ("graph", "ref")
-    __array_ufunc__ = None  # so that numpy leaves `array * tensor` to us
-
-    def __init__(self, graph: Graph, ref: Ref) -> None:
-        self.graph = graph
-        self.ref = ref
-
-    @property
-    def node(self) -> Node:
-        return self.graph.node(self.ref.node)
-
-    @property
-    def spec(self) -> Spec:
-        return self.node.outputs[self.ref.port]
-
-    @property
-    def name(self) -> str:
-        return self.node.tensor_name(self.ref.port)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.spec.shape
-
-    @property
-    def axes(self) -> tuple[str | None, ...]:
-        return self.spec.axes
-
-    @property
-    def kind(self) -> str:
-        return self.spec.kind
-
-    @property
-    def symbol(self) -> str:
-        """Its short name in formulas and on edges: Q₀, K₀ᵀ, weights."""
-        return self.graph.symbol(self.ref)
-
-    @property
-    def T(self) -> Tensor:
-        """The last two axes swapped."""
-        return self.graph.transpose(self)
-
-    def __matmul__(self, other: Operand) -> Tensor:
-        return self.graph.matmul(self, other)
-
-    def __rmatmul__(self, other: Operand) -> Tensor:
-        return self.graph.matmul(other, self)
-
-    def __add__(self, other: Operand) -> Tensor:
-        return self.graph.add(self, other)
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return self.graph.subtract(self, other)
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return self.graph.multiply(self, other)
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return self.graph.divide(self, other)
-
-    def __radd__(self, other: Operand) -> Tensor:
-        return self.graph.add(other, self)
-
-    def __rsub__(self, other: Operand) -> Tensor:
-        return self.graph.subtract(other, self)
-
-    def __rmul__(self, other: Operand) -> Tensor:
-        return self.graph.multiply(other, self)
-
-    def __rtruediv__(self, other: Operand) -> Tensor:
-        return self.graph.divide(other, self)
-
-    def __neg__(self) -> Tensor:
-        return self.graph.negate(self)
-
-    def __bool__(self) -> bool:
-        raise GraphError(
-            f"{self.name} has no value while the graph is built; expected no truth test here (use where)"
-        )
-
-    def __iter__(self) -> Iterator[Any]:
-        raise GraphError(f"{self.name} has no rows while the graph is built; expected no loop over it")
-
-    def __repr__(self) -> str:
-        return f"{self.name}: {describe(self.spec)}"
-
-
-class Tensors(tuple[Tensor, ...]):
-    """The outputs of one node: a tuple, whose items go by the names of the outputs too (`.weights`)."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Tensor:
-        ports = self[0].node.ports
-        if name in ports:
-            return self[ports.index(name)]
-        raise AttributeError(f"{self[0].node.name} has no output {name!r}; expected one of {', '.join(ports)}")
-
-
-Operand = Tensor | int | float
+    def table(self) -> Mapping[str, dict[str, Any]]:
+        """The data of each node."""
+        return self._node
 
 
 class Graph(Builders):
     """A dataflow graph (see the module's docstring).
 
-    `title` is free text for people. `notes` says what passes did to it.
+    `title` is free text for people. `notes` says what passes did to it. The class is long because it is
+    the one noun that every room holds: it has few lines of its own beneath the many doors.
     """
 
     def __init__(self, name: str = "graph", title: str = "") -> None:
         from .. import ops  # noqa: F401  (fills the registry)
 
-        check_name(name)
-        self.name = name
-        self.title = _free_text(title, "the title of a graph")
-        self.notes: tuple[str, ...] = ()
-        self._dag: nx.MultiDiGraph = nx.MultiDiGraph(name=name)
-        self._nodes: dict[str, Node] = {}
-        self._scopes: dict[str, Scope] = {}
-        self._aliases: dict[str, Ref] = {}
-        self._outputs: dict[str, Ref] = {}
-        self._prefixes: set[str] = set()
+        self._dag = Dag()
+        self._nodes = Nodes(self._dag.table)
+        self._names = Names(self._nodes)
         self._open: list[str] = []
-        self._counters: dict[str, int] = {}
-        self._cache: dict[Any, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
+        self._notes: tuple[str, ...] = ()
+        self.name = name
+        self.title = title
 
     # ------------------------------------------------------------ reading
+
+    @property
+    def name(self) -> str:
+        """What the graph is called."""
+        return self._dag.graph["name"]
+
+    @name.setter
+    def name(self, name: str) -> None:
+        check_name(name)
+        self._dag.graph["name"] = name
+        self._cache.clear()
+
+    @property
+    def title(self) -> str:
+        """Free text for people."""
+        return self._title
+
+    @title.setter
+    def title(self, title: str) -> None:
+        self._title = free_text(title, "the title of a graph")
+        self._cache.clear()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What passes did to the graph, in order."""
+        return self._notes
+
+    @notes.setter
+    def notes(self, notes: Iterable[str]) -> None:
+        self._notes = tuple(notes)
+        self._cache.clear()
 
     @property
     def dag(self) -> nx.MultiDiGraph:
@@ -236,27 +121,27 @@ class Graph(Builders):
     @property
     def nodes(self) -> Mapping[str, Node]:
         """Every node by name, in canonical order: producers before consumers."""
-        return MappingProxyType(self._nodes)
+        return self._nodes
 
     @property
     def scopes(self) -> Mapping[str, Scope]:
         """What was expanded or grouped, by name, outer scopes first."""
-        return MappingProxyType(self._scopes)
+        return MappingProxyType(self._names.scopes)
 
     @property
     def aliases(self) -> Mapping[str, Ref]:
         """Names of expanded composites' tensors, and the tensors they stand for."""
-        return MappingProxyType(self._aliases)
+        return MappingProxyType(self._names.aliases)
 
     @property
     def outputs(self) -> dict[str, Tensor]:
         """The named results, in the order in which they were declared."""
-        return {name: Tensor(self, ref) for name, ref in self._outputs.items()}
+        return {name: Tensor(self, ref) for name, ref in self._names.outputs.items()}
 
     @property
     def inputs(self) -> dict[str, Spec]:
         """What a run must be fed: inputs and parameters."""
-        return {n.name: n.outputs[0] for n in self._nodes.values() if n.op.fed}
+        return {node.name: node.outputs[0] for node in self._nodes.values() if node.op.fed}
 
     def node(self, name: str) -> Node:
         """The node of that name."""
@@ -265,7 +150,7 @@ class Graph(Builders):
         except (KeyError, TypeError):
             raise GraphError(f"graph {self.name!r} has no node {name!r}{suggest(name, self._nodes)}") from None
 
-    def resolve(self, name: str) -> Ref:
+    def resolve(self, name: str | Tensor) -> Ref:
         """The output that a tensor name, an alias or an output name stands for.
 
         `head0.weights` also finds `block.heads.head0.weights` where no other name ends so.
@@ -276,15 +161,16 @@ class Graph(Builders):
             name = name.name
         if not isinstance(name, str):
             raise GraphError(f"graph {self.name!r} has no tensor {nested.shown(name)}")
-        ref = self._exactly(name)
+        ref = self._names.exactly(name)
         if ref is not None:
             return ref
         if name in self._nodes:
+            node = self._nodes[name]
             raise GraphError(
                 f"node {name!r} has several outputs; expected one of "
-                + ", ".join(self._nodes[name].tensor_name(p) for p in range(len(self._nodes[name].ports)))
+                + ", ".join(node.tensor_name(port) for port in range(len(node.ports)))
             )
-        endings = self._endings().get(name, ())
+        endings = self._names.endings().get(name, ())
         if len(endings) == 1:
             return endings[0]
         if endings:
@@ -292,8 +178,7 @@ class Graph(Builders):
                 f"{name!r} could be {', '.join(map(self.tensor_name, endings))};"
                 " expected a name that only one tensor ends in"
             )
-        known = [*self.tensor_names(), *self._endings()]
-        raise GraphError(f"graph {self.name!r} has no tensor {name!r}{suggest(name, known)}")
+        raise GraphError(f"graph {self.name!r} has no tensor {name!r}{self._names.similar(name)}")
 
     def __contains__(self, name: object) -> bool:
         """Whether `resolve` finds a tensor by that name (quick in a large graph, for it looks for no
@@ -302,37 +187,9 @@ class Graph(Builders):
             name = name.name
         if not isinstance(name, str):
             return False
-        if self._exactly(name) is not None:
+        if self._names.exactly(name) is not None:
             return True
-        return name not in self._nodes and len(self._endings().get(name, ())) == 1
-
-    def _exactly(self, name: str) -> Ref | None:
-        """The output that has this very name, or None."""
-        node = self._nodes.get(name)
-        if node is not None and len(node.ports) == 1:
-            return Ref(name)
-        for table in (self._aliases, self._outputs):
-            if name in table:
-                return table[name]
-        owner, _, port = name.rpartition(".")
-        node = self._nodes.get(owner)
-        if node is None or not port or port not in node.ports:
-            return None
-        return Ref(owner, node.ports.index(port))
-
-    def _endings(self) -> dict[Any, list[Ref]]:
-        """Every dotted ending of a tensor's name, and the tensors whose names end so."""
-        if "endings" not in self._cache:
-            endings: dict[str, list[Ref]] = {}
-            for name in self.tensor_names():
-                ref = self.resolve(name)
-                parts = name.split(".")
-                for start in range(1, len(parts)):
-                    found = endings.setdefault(".".join(parts[start:]), [])
-                    if ref not in found:
-                        found.append(ref)
-            self._cache["endings"] = endings
-        return self._cache["endings"]
+        return name not in self._nodes and len(self._names.endings().get(name, ())) == 1
 
     def tensor(self, name: str) -> Tensor:
         """The symbolic tensor of that name, alias or output name."""
@@ -348,15 +205,34 @@ class Graph(Builders):
 
     def tensor_names(self) -> Iterator[str]:
         """Every name that `resolve` knows."""
-        for node in self._nodes.values():
-            for port in range(len(node.ports)):
-                yield node.tensor_name(port)
-        yield from self._aliases
-        yield from self._outputs
+        return self._names.all()
 
     def operand_specs(self, operands: Sequence[Ref | None]) -> list[Spec | None]:
         """The specs that the rules of an op are called with."""
         return [None if ref is None else self.spec(ref) for ref in operands]
+
+    def ancestors(self, *names: str) -> set[str]:
+        """The nodes that these nodes need, themselves included."""
+        return set(chain.from_iterable(nx.bfs_layers(nx.reverse_view(self._dag), names)))
+
+    def descendants(self, *names: str) -> set[str]:
+        """The nodes that need one of these nodes, themselves included."""
+        return set(chain.from_iterable(nx.bfs_layers(self._dag, names)))
+
+    def is_free(self, name: str) -> bool:
+        """Whether no node, scope, alias or output has this name, nor one that begins with it and a dot."""
+        return self._names.free(name)
+
+    @property
+    def path(self) -> str | None:
+        """The name of the innermost scope that is open, if one is."""
+        return self._open[-1] if self._open else None
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, kept with the graph until that changes (plans, zooms, derivations)."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     def symbol(self, ref: Ref, depth: int = 0) -> str:
         """The short name of an output in formulas and on edges."""
@@ -411,19 +287,19 @@ class Graph(Builders):
         for name, tensor in tensors.items():
             self._own(tensor, f"output {name!r}")
             check_name(name)
-            if name in self._outputs:
+            if name in self._names.outputs:
                 raise GraphError(f"output {name!r} is declared already; expected a new name")
-            if self._names(name, tensor.ref):
+            if self._names.exactly(name) == tensor.ref:
                 continue
-            if self._occupied(name) or name in self._prefixes:
+            if not self._names.free(name):
                 raise GraphError(
                     f"output {name!r} names another tensor already;"
                     f" expected a name of its own for {tensor.name!r}"
                 )
-            self._need_free_owners(name, f"output {name!r}")
+            self._names.need_free_owners(name, f"output {name!r}", self.path)
         for name, tensor in tensors.items():
-            self._outputs[name] = tensor.ref
-            self._prefixes.update(_owners(name))
+            self._names.entered(name)
+            self.adopt_output(name, tensor.ref)
 
     def apply(
         self, op: str | Op, /, *args: Any, name: str | None = None, title: str | None = None, **kwargs: Any
@@ -436,11 +312,12 @@ class Graph(Builders):
         op = op if isinstance(op, Op) else find(op)
         before = len(self._nodes)
         try:
-            operands, attributes = self._bind(op, args, kwargs, name)
-            refs = tuple(None if t is None else t.ref for t in operands)
-            full_name = self._new_name(op, operands, name)
-            title = None if title is None else _free_text(title, f"the title of {full_name!r}")
-            node = self._infer(op, refs, attributes, full_name, title)
+            where = f"{op.name} {name!r}" if name else op.name
+            operands, attributes = sorted_out(op, args, kwargs, where)
+            refs = tuple([self._operand(value, where, what) for what, value in operands])
+            full_name = self._new_name(op, refs, name)
+            title = None if title is None else free_text(title, f"the title of {full_name!r}")
+            node = self._inferred(op, refs, attributes, full_name, title, self.path)
         except GraphError:
             self._withdraw(before)
             raise
@@ -454,16 +331,16 @@ class Graph(Builders):
         """Group the nodes that are added inside; their names are `scope.name`."""
         check_name(name)
         full_name = self._prefixed(name)
-        if self._occupied(full_name) or full_name in self._prefixes:
+        if not self._names.free(full_name):
             raise GraphError(f"scope {full_name!r}: the name is taken; expected a new one")
-        self._need_free_owners(full_name, f"scope {full_name!r}")
-        with self.within(Scope(full_name, title=title, parent=self._open[-1] if self._open else None)):
+        self._names.need_free_owners(full_name, f"scope {full_name!r}", self.path)
+        with self.within(Scope(full_name, title=title, parent=self.path)):
             yield
 
     @contextmanager
     def within(self, scope: Scope) -> Iterator[None]:
         """Add nodes inside a given scope record (for passes and readers)."""
-        self._scopes[scope.name] = scope
+        self.adopt_scope(scope)
         self._open.append(scope.name)
         try:
             yield
@@ -473,132 +350,88 @@ class Graph(Builders):
     # ------------------------------------------------------------ for passes and readers
 
     def adopt(self, node: Node, operands: tuple[Ref | None, ...] | None = None) -> None:
-        """Add a node record as it is, with other operands if given. Its name must be free."""
+        """Add a node record as it is, with other operands if given. Its name must be free, and its
+        operands must be there."""
         node = node if operands is None else replace(node, operands=operands)
-        if self._occupied(node.name):
+        if self._names.taken(node.name):
             raise GraphError(f"node {node.name!r}: the name is taken; expected a new one")
-        self._insert(node)
+        for ref in node.operands:
+            if ref is not None and ref.node not in self._nodes:
+                raise GraphError(
+                    f"node {node.name!r} has the operand {ref.node!r}, which is not there;"
+                    " expected producers before consumers"
+                )
+        self._insert(immutable(node))
 
     def adopt_scope(self, scope: Scope) -> None:
         """Enter or replace a scope record."""
-        self._scopes[scope.name] = scope
+        self._names.scopes[scope.name] = immutable(scope)
+        self._changed()
 
     def forget_scope(self, name: str) -> None:
         """Remove a scope record; its nodes, if any are left, must be given another scope first."""
-        self._scopes.pop(name, None)
+        self._names.scopes.pop(name, None)
+        self._changed()
 
     def adopt_alias(self, name: str, ref: Ref) -> None:
         """Let `name` stand for an output."""
-        if not self._names(name, ref):
-            self._aliases[name] = ref
+        if self._names.exactly(name) != ref:
+            self._names.aliases[name] = ref
+            self._changed()
 
     def adopt_output(self, name: str, ref: Ref) -> None:
         """Let `name` be a result."""
-        self._outputs[name] = ref
+        self._names.outputs[name] = ref
+        self._changed()
 
     def infer(
         self, op: Op, refs: tuple[Ref | None, ...], attributes: Mapping[str, Any], name: str,
         title: str | None = None, scope: str | None = None,
     ) -> Node:  # fmt: skip
         """The node that this call would add, checked by the op's shape rule."""
-        return self._infer(op, refs, _frozen_attributes(op, attributes, name), name, title, scope)
+        where = f"{op.name} {name!r}"
+        return self._inferred(op, refs, fixed(attributes, where), name, title, scope or self.path)
 
     # ------------------------------------------------------------ inner workings
 
-    def _infer(
+    def _inferred(
         self, op: Op, refs: tuple[Ref | None, ...], attributes: Mapping[str, Any], name: str,
-        title: str | None, scope: str | None = None,
+        title: str | None, scope: str | None,
     ) -> Node:  # fmt: skip
-        specs = self.operand_specs(refs)
-        try:
-            found = op.shape(*specs, **attributes)
-        except Rejected as error:
-            raise GraphError(f"{op.name} {name!r}: {self._told(op, refs)}{error}") from None
-        ports, outputs = (
-            (tuple(found), tuple(found.values())) if found and isinstance(found, dict) else (("",), (found,))
-        )
-        for port, spec in zip(ports, outputs, strict=True):
-            if not isinstance(spec, Spec) or (port and not port.isidentifier()):
-                raise GraphError(
-                    f"op {op.name!r}: its shape rule gives {nested.shown(found)};"
-                    " expected a Spec, or Specs by the names of the outputs"
-                )
-            if spec.rank > nested.RANK_LIMIT:
-                raise GraphError(
-                    f"{op.name} {name!r} has rank {spec.rank}; expected at most {nested.RANK_LIMIT}"
-                )
-        scope = scope if scope is not None else self._open[-1] if self._open else None
+        table = self._nodes.table
+        specs = [None if ref is None else table[ref.node]["node"].outputs[ref.port] for ref in refs]
+        ports, outputs = results(op, name, specs, attributes, lambda slot: self.tensor_name(refs[slot]))
         return Node(name, op, refs, attributes, outputs, ports, title, scope)
-
-    def _told(self, op: Op, refs: Sequence[Ref | None]) -> str:
-        told = [
-            f"{op.operand_name(slot)} = {self.tensor_name(ref)} ({describe(self.spec(ref))})"
-            for slot, ref in enumerate(refs)
-            if ref is not None
-        ]
-        return f"{', '.join(told)}: " if told else ""
 
     def _insert(self, node: Node) -> None:
         self._dag.add_node(node.name, op=node.op.name, node=node)
         for slot, ref in enumerate(node.operands):
             if ref is not None:
                 self._dag.add_edge(ref.node, node.name, key=slot, slot=slot, port=ref.port)
-        self._nodes[node.name] = node
-        self._prefixes.update(_owners(node.name))
+        self._names.entered(node.name)
+        self._cache.clear()
+
+    def _changed(self) -> None:
+        """A name or a scope came or went: forget what was kept."""
+        self._names.changed()
         self._cache.clear()
 
     def _withdraw(self, count: int) -> None:
         """Take back the newest nodes until `count` are left: constants of a call that was refused."""
-        while len(self._nodes) > count:
-            name, _ = self._nodes.popitem()
-            self._dag.remove_node(name)
-            self._counters.clear()
+        if len(self._nodes) > count:
+            self._dag.remove_nodes_from(list(islice(self._nodes, count, None)))
+            self._names.withdrawn()
             self._cache.clear()
 
-    def _bind(
-        self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None
-    ) -> tuple[list[Tensor | None], Mapping[str, Any]]:
-        where = f"{op.name} {name!r}" if name else op.name
-        given: dict[str, Any] = {}
-        rest: list[Any] = []
-        positional = op.positional
-        for place, value in enumerate(args):
-            if positional and positional[-1].variadic and place >= len(positional) - 1:
-                rest.append(value)
-            elif place < len(positional):
-                given[positional[place].name] = value
-            else:
-                raise GraphError(f"{where} takes {len(positional)} arguments, got {len(args)}")
-        for key, value in kwargs.items():
-            if key not in op.parameters:
-                raise GraphError(f"{where} takes no argument {key!r}{suggest(key, op.parameters)}")
-            if key in given:
-                raise GraphError(f"{where} got {key!r} twice")
-            given[key] = value
-        operands: list[Tensor | None] = []
-        attributes: dict[str, Any] = {}
-        for p in op.parameters.values():
-            if p.variadic:
-                operands += [self._operand(v, where, f"{p.name}[{i}]") for i, v in enumerate(rest)]
-            elif p.name not in given and p.required:
-                raise GraphError(f"{where} needs {p.name!r}")
-            elif p.operand:
-                value = given.get(p.name)
-                if value is None and p.required:
-                    raise GraphError(f"{where}: {p.name} is None; expected a tensor of this graph")
-                operands.append(None if value is None else self._operand(value, where, p.name))
-            else:
-                attributes[p.name] = given.get(p.name, p.default)
-        while operands and operands[-1] is None:
-            operands.pop()
-        return operands, _frozen_attributes(op, attributes, where)
-
-    def _operand(self, value: Any, where: str, what: str) -> Tensor:
+    def _operand(self, value: Any, where: str, what: str) -> Ref | None:
+        if value is None:
+            return None
         if isinstance(value, Tensor):
-            self._own(value, where, what)
-            return value
+            if value.graph is not self:
+                self._own(value, where, what)
+            return value.ref
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self._number(value)
+            return self._number(value).ref
         hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
         raise GraphError(
             f"{where}: {what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
@@ -606,7 +439,7 @@ class Graph(Builders):
 
     def _number(self, value: float) -> Tensor:
         """The constant of a bare number, named after it and made once in each scope."""
-        name = f"constant_{_spelled(value)}"
+        name = f"constant_{spelled(value)}"
         node = self._nodes.get(self._prefixed(name))
         if node is None:
             return self.constant(value, name=name)
@@ -628,68 +461,51 @@ class Graph(Builders):
     def _prefixed(self, name: str) -> str:
         return f"{self._open[-1]}.{name}" if self._open else name
 
-    def _new_name(self, op: Op, operands: Iterable[Tensor | None], name: str | None) -> str:
-        if name is not None:
-            check_name(name)
-            full_name = self._prefixed(name)
-            if self._occupied(full_name):
-                raise GraphError(f"{op.name} {full_name!r}: the name is taken; expected a new one")
-            if full_name in self._prefixes:
-                raise GraphError(
-                    f"{op.name} {full_name!r}: names that begin with '{full_name}.' are taken;"
-                    " expected a new name"
-                )
-            self._need_free_owners(full_name, f"{op.name} {full_name!r}")
-            return full_name
-        base = self._prefixed(_automatic(op, [t.node for t in operands if t is not None][:2]))
-        full_name, count = base, self._counters.get(base, 0)
-        while self._occupied(full_name) or full_name in self._prefixes:
-            count += 1
-            full_name = f"{base}_{count}"
-        self._counters[base] = count
+    def _new_name(self, op: Op, refs: Iterable[Ref | None], name: str | None) -> str:
+        if name is None:
+            nodes = [self._nodes[ref.node] for ref in refs if ref is not None]
+            return self._names.automatic(self._prefixed(described(op, nodes[:2])))
+        check_name(name)
+        full_name = self._prefixed(name)
+        self._names.need_free(full_name, f"{op.name} {full_name!r}", self.path)
         return full_name
 
-    def _need_free_owners(self, name: str, what: str) -> None:
-        """Refuse `a.b` where a node `a` keeps such names for its expansion, or `a` is a scope that
-        is not open."""
-        here = f"{self._open[-1]}." if self._open else ""
-        for owner in _owners(name):
-            if owner in self._nodes or (owner in self._scopes and not here.startswith(f"{owner}.")):
-                raise GraphError(
-                    f"{what}: names that begin with '{owner}.' belong to {owner!r}; expected another name"
-                )
-
-    def _occupied(self, name: str) -> bool:
-        return (
-            name in self._nodes
-            or name in self._scopes
-            or name in self._aliases
-            or name in self._outputs
-            or ("." in name and self._is_port(name))
-        )
-
-    def _is_port(self, name: str) -> bool:
-        owner, _, port = name.rpartition(".")
-        return owner in self._nodes and port in self._nodes[owner].ports
-
-    def _names(self, name: str, ref: Ref) -> bool:
-        return self._exactly(name) == ref
-
-    # ------------------------------------------------------------ comparing
+    # ------------------------------------------------------------ comparing and copying
 
     def __eq__(self, other: object) -> bool:
         """Same name, title, nodes in the same order, scopes, aliases and outputs."""
         if not isinstance(other, Graph):
             return NotImplemented
+        mine, theirs = self._names, other._names
         return (
             (self.name, self.title) == (other.name, other.title)
             and list(self._nodes.values()) == list(other._nodes.values())
-            and self._scopes == other._scopes
-            and self._aliases == other._aliases
-            and list(self._outputs.items()) == list(other._outputs.items())
+            and (mine.scopes, mine.aliases) == (theirs.scopes, theirs.aliases)
+            and list(mine.outputs.items()) == list(theirs.outputs.items())
         )
 
     __hash__ = object.__hash__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All that a copy or a pickle needs: the records, which are immutable, and the names."""
+        names = self._names
+        return {
+            "name": self.name, "title": self.title, "notes": self.notes,
+            "nodes": tuple(self._nodes.values()), "scopes": dict(names.scopes),
+            "aliases": dict(names.aliases), "outputs": dict(names.outputs), "open": tuple(self._open),
+        }  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Graph.__init__(self, state["name"], state["title"])
+        for node in state["nodes"]:
+            self._insert(node)
+        self._names.scopes.update(state["scopes"])
+        self._names.aliases.update(state["aliases"])
+        for name, ref in state["outputs"].items():
+            self._names.entered(name)
+            self._names.outputs[name] = ref
+        self._open += state["open"]
+        self.notes = state["notes"]
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -698,7 +514,7 @@ class Graph(Builders):
         return True
 
     def __repr__(self) -> str:
-        return f"<graph {self.name!r}: {len(self._nodes)} nodes, {len(self.inputs)} fed>"
+        return f"<graph {self.name!r}: {len(self)} nodes, {len(self.inputs)} fed>"
 
     # ------------------------------------------------------------ doors to the other wings
 
@@ -733,64 +549,6 @@ class Graph(Builders):
         from ..dumps.picture import svg
 
         return svg(self)
-
-
-def check_name(name: Any) -> None:
-    """Raise a `GraphError` unless `name` is identifiers joined by dots."""
-    if not isinstance(name, str):
-        raise GraphError(f"a name must be text, got {name!r}")
-    for part in name.split("."):
-        if not part.isidentifier() or keyword.iskeyword(part) or unicodedata.normalize("NFKC", part) != part:
-            raise GraphError(
-                f"{name!r} is not a name; expected identifiers joined by dots, like head0.weights"
-                " (free text goes into titles)"
-            )
-
-
-def _free_text(text: Any, what: str) -> str:
-    if not isinstance(text, str):
-        raise GraphError(f"{what} is {text!r}; expected text")
-    return text
-
-
-def _owners(name: str) -> list[str]:
-    """Every proper dotted prefix of a name."""
-    return [name[:place] for place, letter in enumerate(name) if letter == "."] if "." in name else []
-
-
-def _automatic(op: Op, operands: Sequence[Node]) -> str:
-    """The name of a node that was given none: its op and its operands. It says what was done, so adding
-    an unrelated node does not change it. Where it grows long, the operands' ops and a checksum stand
-    for their names."""
-    name = "_".join([op.name, *(node.name.rpartition(".")[2] for node in operands)])
-    if len(name) <= 32:
-        return name
-    checksum = zlib.crc32(name.encode()) & 0xFFFF
-    return "_".join([op.name, *(node.op.name for node in operands), f"{checksum:04x}"])
-
-
-def _spelled(value: float) -> str:
-    """A number as part of a name: 0.5 is 0_5, -1e-05 is minus_1e_minus_05."""
-    return repr(value).replace("e-", "e_minus_").replace("e+", "e").replace("-", "minus_").replace(".", "_")
-
-
-def _frozen_attributes(op: Op, attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    if not attributes:
-        return NOTHING
-    return MappingProxyType({key: _frozen(value, f"{where}: {key}") for key, value in attributes.items()})
-
-
-def _frozen(value: Any, what: str, depth: int = 0) -> Any:
-    value = nested.listed(value, what)
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return math.nan if value != value else value  # one NaN, so that equal graphs compare equal
-    if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:
-        if nested.plain(value):
-            return tuple(value)
-        return tuple(_frozen(item, what, depth + 1) for item in value)
-    raise GraphError(
-        f"{what} is a {type(value).__name__}; expected None, a number, text, or nested lists of them"
-    )
 
 
 __all__ = ["KINDS", "Graph", "Node", "Operand", "Ref", "Scope", "Tensor", "Tensors"]

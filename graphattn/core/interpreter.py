@@ -313,23 +313,13 @@ def plan_of(
 ) -> Plan:
     """The plan of a graph, kept until the graph grows; `targets` limits it to what they need, and
     `changing` names the constants that the run replaces."""
-    wanted = None if targets is None else frozenset(ancestors(graph, targets))
-    key = ("plan", id(numbers), wanted, frozenset(changing))
-    if key not in graph._cache:
-        graph._cache[key] = Plan(graph, numbers, wanted, changing)
-    return graph._cache[key]
+    sinks = None if targets is None else frozenset(graph.resolve(name).node for name in targets)
+    key = ("plan", numbers, sinks, frozenset(changing))
 
+    def planned() -> Plan:
+        return Plan(graph, numbers, None if sinks is None else graph.ancestors(*sinks), changing)
 
-def ancestors(graph: Graph, targets: Sequence[str]) -> set[str]:
-    """The nodes that the targets need, themselves included."""
-    todo = [graph.resolve(name).node for name in targets]
-    wanted: set[str] = set()
-    while todo:
-        name = todo.pop()
-        if name not in wanted:
-            wanted.add(name)
-            todo += [ref.node for ref in graph.nodes[name].operands if ref is not None]
-    return wanted
+    return graph.kept(key, planned)
 
 
 def read_feeds(

@@ -8,7 +8,6 @@ import pytest
 from op_laws import mapped
 from random_graphs import Move, build
 
-import graphattn.core.interpreter
 import graphattn.core.trace
 from graphattn import Graph, Trace
 from graphattn.core.axes import Spec
@@ -65,7 +64,7 @@ def test_a_zoom_that_swaps_operands_is_caught(case):
 def test_a_zoom_that_loses_outputs_is_caught(case):
     def losing(graph, level="primitive"):
         fine = rebuilt(zoom(graph, level), lambda node: node)
-        fine._outputs.clear()
+        fine._names.outputs.clear()
         return fine
 
     assert any("outputs" in told for told in graph_laws.zooming(case, zoom=losing))
@@ -75,7 +74,7 @@ def test_a_zoom_that_records_a_wrong_shape_is_caught(case):
     def misshaping(graph, level="primitive"):
         fine = rebuilt(zoom(graph, level), lambda node: node)
         name = next(n for n, node in fine.nodes.items() if n in ("n1", "n1.peak"))
-        fine._nodes[name] = replace(fine._nodes[name], outputs=(Spec((9, 9)),))
+        fine._dag.nodes[name]["node"] = replace(fine.nodes[name], outputs=(Spec((9, 9)),))
         return fine
 
     assert any("recorded as" in told for told in graph_laws.zooming(case, zoom=misshaping))
@@ -121,7 +120,7 @@ def test_a_pass_that_changes_a_value_an_input_or_an_output_is_caught(case):
 
     def forgetting(graph):
         result = rebuilt(graph, lambda node: node)
-        result._outputs.popitem()
+        result._names.outputs.popitem()
         return result
 
     def adding(graph):
@@ -152,7 +151,7 @@ def test_a_binding_that_changes_a_value_is_caught(case):
 
 
 def test_targets_that_evaluate_everything_are_caught(case, monkeypatch):
-    monkeypatch.setattr(graphattn.core.interpreter, "ancestors", lambda graph, targets: set(graph.nodes))
+    monkeypatch.setattr(Graph, "ancestors", lambda graph, *names: set(graph.nodes))
     assert any("with targets" in told for told in graph_laws.choosing(case))
 
 
@@ -190,9 +189,9 @@ def test_a_restored_trace_that_lacks_something_is_caught(case, monkeypatch):
 
 def test_a_kernel_that_keeps_count_is_caught(monkeypatch):
     case = build([Move("relu", 0, (None,), True, False)])
-    node, turns = case.graph._nodes["n0"], iter(range(10**6))
+    node, turns = case.graph.nodes["n0"], iter(range(10**6))
     counting = replace(node.op, kernel=lambda numbers, x: Kernel(lambda v: v + next(turns), 0))
-    case.graph._nodes["n0"] = replace(node, op=counting)
+    case.graph._dag.nodes["n0"]["node"] = replace(node, op=counting)
     assert "two runs differ" in list(graph_laws.repeating(case))
 
 

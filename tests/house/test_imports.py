@@ -15,7 +15,8 @@ from source import ROOT, Import, imports, imports_of, modules
 CORE = (
     "core.words", "core.errors", "core.axes", "core.numbers", "core.rounded", "core.nested", "core.tensor_file",
     "core.cells", "core.masks", "core.op", "core.elementwise", "core.reductions", "core.layers",
-    "core.builders", "core.graph", "ops", "core.interpreter", "core.trace", "core.specimen",
+    "core.builders", "core.node", "core.names", "core.tensor", "core.arguments", "core.graph", "ops",
+    "core.interpreter", "core.trace", "core.specimen",
 )  # fmt: skip
 
 WINGS = {  # who may be imported by whom, besides oneself
@@ -68,7 +69,7 @@ KERNELS = {
 }
 
 OUTSIDE = {  # what is not in the standard library, and where it may be imported
-    "networkx": ("core.graph", "core.trace"),
+    "networkx": ("core.graph", "core.trace", "dumps.graph_json"),
     "mpmath": ("core.numbers:_mpmath",),
     "graphviz": ("dumps",),
     "pygraphviz": ("dumps.graphviz_child:main",),

@@ -47,8 +47,9 @@ def test_every_broken_rule_is_in_one_report():
     x = g.input("x", (2, 3))
     g.exp(x, name="y")
     y = g.node("y")
-    g.adopt(replace(y, name="late", operands=(Ref("later"),)))
+    g.adopt(replace(y, name="late"))
     g.adopt(replace(y, name="later", operands=(Ref("x"),)))
+    g._dag.nodes["late"]["node"] = replace(y, name="late", operands=(Ref("later"),))
     g.adopt(replace(y, name="port", operands=(Ref("x", 3),)))
     g.adopt(replace(y, name="shape", outputs=(replace(y.outputs[0], shape=(9, 9)),)))
     g.adopt(replace(y, name="lost", scope="nowhere"))
@@ -57,13 +58,14 @@ def test_every_broken_rule_is_in_one_report():
     report = verify(g)
     assert [str(finding) for finding in report.problems] == [
         "late: operand x is 'later', which comes later: the graph has a cycle or is out of order",
+        "late: has edges [('x', 0, 0)] in the DAG; its operands say [('later', 0, 0)]",
         "later: has edges [] in the DAG; its operands say [('x', 0, 0)]",
         "port: operand x is output 3 of 'x', which has 1",
         "shape: output 0 is recorded as 9 × 9; exp gives 2 × 3",
         "lost: is in scope 'nowhere', which does not exist",
         "scope inside: is inside 'outside', which does not exist",
     ]
-    with pytest.raises(GraphError, match="6 problems, 0 notes"):
+    with pytest.raises(GraphError, match="7 problems, 0 notes"):
         report.check()
 
 
@@ -72,7 +74,7 @@ def test_an_operand_that_does_not_exist():
     g.input("x", (2,))
     node = g.infer(find("exp"), (Ref("x"),), {}, "y")
     g.adopt(node)
-    g._nodes["y"] = replace(node, operands=(Ref("ghost"),))
+    g._dag.nodes["y"]["node"] = replace(node, operands=(Ref("ghost"),))
     assert "y: operand x is 'ghost', which does not exist" in map(str, verify(g).problems)
 
 

@@ -111,7 +111,7 @@ def _built(
     more = {"opset": opset, "outputs": len(given)}
     told = {name: value for name, value in more.items() if name in operator.keywords and value is not None}
     results = operator.build(g, *operands, **{**told, **operator.check(attributes)})
-    return [Inner(f"{g._open[-1]}.{r.name}") if isinstance(r, Inner) else r for r in results]
+    return [Inner(f"{g.path}.{r.name}") if isinstance(r, Inner) else r for r in results]
 
 
 def _name(name: str) -> str:

@@ -1,0 +1,110 @@
+"""How a call is read by an op's signature: which arguments are operands, and attributes made immutable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from . import nested
+from .axes import Spec, describe
+from .errors import GraphError, Rejected, suggest
+from .node import NOTHING
+from .op import Op
+
+
+def sorted_out(
+    op: Op, args: Sequence[Any], kwargs: Mapping[str, Any], where: str
+) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
+    """The operands of a call in order, each with what it is called (the value None = left out), and its
+    attributes. Raises a `GraphError` for what the signature does not take, or needs."""
+    given: dict[str, Any] = {}
+    rest: Sequence[Any] = ()
+    positional = op.positional
+    for place, value in enumerate(args):
+        if positional and positional[-1].variadic and place >= len(positional) - 1:
+            rest = args[place:]
+            break
+        if place >= len(positional):
+            raise GraphError(f"{where} takes {len(positional)} arguments, got {len(args)}")
+        given[positional[place].name] = value
+    for key, value in kwargs.items():
+        if key not in op.parameters:
+            raise GraphError(f"{where} takes no argument {key!r}{suggest(key, op.parameters)}")
+        if key in given:
+            raise GraphError(f"{where} got {key!r} twice")
+        given[key] = value
+    operands: list[tuple[str, Any]] = []
+    attributes: dict[str, Any] = {}
+    for name, p in op.parameters.items():
+        if p.variadic:
+            for i, value in enumerate(rest):
+                if value is None:
+                    raise GraphError(
+                        f"{where}: {name}[{i}] is a NoneType; expected a tensor of this graph or a number"
+                    )
+                operands.append((f"{name}[{i}]", value))
+            continue
+        if name not in given and p.required:
+            raise GraphError(f"{where} needs {name!r}")
+        value = given.get(name, p.default)
+        if not p.operand:
+            attributes[name] = value
+        elif value is None and p.required:
+            raise GraphError(f"{where}: {name} is None; expected a tensor of this graph")
+        else:
+            operands.append((name, value))
+    while operands and operands[-1][1] is None:
+        operands.pop()
+    return operands, fixed(attributes, where)
+
+
+def fixed(attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Attributes that nobody can change: None, bools, numbers, text, and tuples of them."""
+    if not attributes:
+        return NOTHING
+    return MappingProxyType({key: _fixed(value, f"{where}: {key}") for key, value in attributes.items()})
+
+
+def _fixed(value: Any, what: str, depth: int = 0) -> Any:
+    value = nested.listed(value, what)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return math.nan if value != value else value  # one NaN, so that equal graphs compare equal
+    if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:
+        if nested.plain(value):
+            return tuple(value)
+        return tuple(_fixed(item, what, depth + 1) for item in value)
+    raise GraphError(
+        f"{what} is a {type(value).__name__}; expected None, a number, text, or nested lists of them"
+    )
+
+
+def results(
+    op: Op,
+    name: str,
+    specs: Sequence[Spec | None],
+    attributes: Mapping[str, Any],
+    named: Callable[[int], str],
+) -> tuple[tuple[str, ...], tuple[Spec, ...]]:
+    """The ports of a node and their specs, by the op's shape rule; `named` gives the names of the operands,
+    for the sentence that says what does not fit."""
+    try:
+        shapes = op.shape(*specs, **attributes)
+    except Rejected as error:
+        told = ", ".join(
+            f"{op.operand_name(slot)} = {named(slot)} ({describe(spec)})"
+            for slot, spec in enumerate(specs)
+            if spec is not None
+        )
+        raise GraphError(f"{op.name} {name!r}: {told}{': ' if told else ''}{error}") from None
+    by_port = shapes if isinstance(shapes, dict) and shapes else {"": shapes}
+    for port, spec in by_port.items():
+        if not isinstance(spec, Spec) or (port and not port.isidentifier()):
+            raise GraphError(
+                f"op {op.name!r}: its shape rule gives {nested.shown(shapes)};"
+                " expected a Spec, or Specs by the names of the outputs"
+            )
+        if spec.rank > nested.RANK_LIMIT:
+            raise GraphError(f"{op.name} {name!r} has rank {spec.rank}; expected at most {nested.RANK_LIMIT}")
+    return tuple(by_port), tuple(by_port.values())
