@@ -13,6 +13,7 @@ disappears with the branches that it decides.
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,7 +64,7 @@ class _ExpansionWriter(FunctionWriter):
         self, definitions: Definitions, op: Op, signature: Signature, others: Mapping[str, Signature],
         masks: tuple[str, ...],
     ) -> None:  # fmt: skip
-        expand: Any = op.expand
+        expand: Any = inspect.unwrap(op.expand)
         self.builder = expand.__code__.co_varnames[0]
         fixed = {p.name: p.default for p in op.parameters.values() if p.name not in signature.parameters}
         super().__init__(
@@ -194,6 +195,10 @@ class _ExpansionWriter(FunctionWriter):
         """The arguments of a builder by the op's parameters."""
         positional = [p.name for p in op.parameters.values() if not p.keyword_only and not p.variadic]
         keywords = {k.arg: k.value for k in node.keywords if k.arg is not None and k.arg in op.parameters}
+        if any(k.arg is None for k in node.keywords):  # what is handed on, by its own names
+            keywords |= {
+                name: ast.Name(name, ast.Load()) for name in self.op.handed_on if name in op.parameters
+            }
         return {**dict(zip(positional, node.args)), **keywords}
 
     def _other(self, op: Op, node: ast.Call) -> str:

@@ -104,13 +104,22 @@ def _make(case: Case, turn: int, move: Move) -> None:
             continue
     if made is None:
         operands = [
-            None if value is None else _input(case, turn, slot, value)
-            for slot, value in enumerate(sample.operands)
-        ]
+            None if value is None
+            else _input(case, turn, slot, value)
+            if indexing or (alike := _alike(case, pick, value)) is None else alike
+            for slot, (value, pick) in enumerate(zip(sample.operands, move.picks, strict=True))
+        ]  # fmt: skip
         made = graph.apply(op, *operands, **sample.attributes, name=name)
     results = made if isinstance(made, tuple) else (made,)
     case.pool += [result for result in results if result.spec.size <= LARGE]
     case.pool = case.pool or list(results)
+
+
+def _alike(case: Case, pick: int | None, value: Any) -> Any:
+    """An earlier tensor of the shape and kind of a sample's operand, or None."""
+    alike = (nested.shape_of(value), kind_of(value))
+    found = [tensor for tensor in case.pool if (tensor.shape, tensor.kind) == alike]
+    return found[pick % len(found)] if found and pick is not None else None
 
 
 def _input(case: Case, turn: int, slot: int, value: Any) -> Any:

@@ -35,6 +35,8 @@ def remarks(op: Op) -> list[str]:
     said = [f"family {op.family}", f"level {op.level}"]
     if op.moves:
         said.append("moves numbers, without arithmetic")
+    if op.hands_on:
+        said.append(f"hands on the parameters of {op.hands_on}")
     if op.range:
         said.append(f"values from {op.range[0]:g} to {op.range[1]:g}")
     return said

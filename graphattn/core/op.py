@@ -23,6 +23,17 @@ A rule that an op does not have is None. Operands are `Spec`s in every rule but 
 `gradient` gets the cotangent `dy` of the result and the result `y` itself: tensors, or tuples of
 them where there are several results (with None in dy for one that nothing depends on). It returns a
 cotangent of the operand's shape for each operand, None for one that has none (left out, bool, int).
+
+A composite that **hands on** options says so once, with `hands_on` and `**`:
+
+    def shape(x: Spec, gamma: Spec | None = None, *, eps: float = 1e-05, **attention) -> Spec: ...
+    def expand(g, x, gamma, *, eps, **attention):
+        return g.multi_head(norm, norm, norm, **attention)
+
+    Op(..., hands_on="multi_head", sets=("q", "k", "v"))
+
+Every parameter of that op that the rule does not name, and that is not in `sets`, is one of its own:
+`graph.block(x, window=(3, 0), cos=cos, sin=sin)`. Its rules get those by keyword, operands too.
 """
 
 from __future__ import annotations
@@ -31,8 +42,8 @@ import inspect
 import keyword
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, update_wrapper
 from types import MappingProxyType
 from typing import Any
 
@@ -107,6 +118,31 @@ class Parameter:
     annotation: str
 
 
+RULES = {
+    "shape": 0, "kernel": 1, "expand": 1, "explain": 1, "cost": 0, "masked": 3, "warn": 2, "gradient": 3,
+    "note": 0,
+}  # fmt: skip
+"""The rules that are called with operands, and how many arguments come before these."""
+
+
+class Handing:
+    """A rule of an op that hands on parameters: called as any rule is, it passes the operands that are
+    handed on by keyword, beside the attributes, so that the rule takes both with `**`."""
+
+    def __init__(self, op: Op, rule: Callable[..., Any], before: int) -> None:
+        update_wrapper(self, rule)
+        self.op = op
+        self.rule = rule.rule if isinstance(rule, Handing) else rule
+        self.before = before
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        handed = self.op.handed_on
+        own = self.before + sum(p.operand for p in self.op.own.values())
+        given = {p.name: p.default for p in handed.values() if not p.required}
+        given |= zip((name for name, p in handed.items() if p.operand), args[own:], strict=False)
+        return self.rule(*args[:own], **{**given, **kwargs})
+
+
 @dataclass(frozen=True, eq=False)
 class Op:
     """Everything there is to know of one kind of operation (see the module's docstring)."""
@@ -155,12 +191,53 @@ class Op:
     """The ways in which people get it wrong that no generator reaches (see `insight.variants`)."""
     guises: tuple[Declared, ...] = ()
     """Other ways in which people write the same thing, in which other mistakes can be made."""
+    hands_on: str | None = None
+    """The op whose parameters it takes as its own and passes on (see the module's docstring)."""
+    sets: tuple[str, ...] = ()
+    """The parameters of that op that it gives itself."""
+
+    def __post_init__(self) -> None:
+        if self.hands_on is None:
+            return
+        for name, before in RULES.items():
+            rule = getattr(self, name)
+            if rule is not None:
+                object.__setattr__(self, name, Handing(self, rule, before))
+        for name in ("mistakes", "guises"):
+            declared = tuple(replace(d, build=Handing(self, d.build, 1)) for d in getattr(self, name))
+            object.__setattr__(self, name, declared)
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The signature, read off the shape rule."""
+        """The signature: its own parameters and those that it hands on. Operands come first then, and
+        among the attributes those that are required, those that are handed on, its own."""
+        if self.hands_on is None:
+            return self.own
+
+        def place(p: Parameter) -> tuple[bool, bool, bool]:
+            return not p.operand, not p.required, (p.name in self.handed_on) == p.operand
+
+        both = {**self.own, **self.handed_on}
+        return MappingProxyType({p.name: p for p in sorted(both.values(), key=place)})
+
+    @cached_property
+    def handed_on(self) -> Mapping[str, Parameter]:
+        """The parameters that it takes for another op: all that it neither names nor sets itself."""
+        if self.hands_on is None:
+            return MappingProxyType({})
+        return MappingProxyType({
+            name: p if p.operand else replace(p, keyword_only=True)
+            for name, p in find(self.hands_on).parameters.items()
+            if name not in self.own and name not in self.sets
+        })  # fmt: skip
+
+    @cached_property
+    def own(self) -> Mapping[str, Parameter]:
+        """The parameters that its shape rule names."""
         found: dict[str, Parameter] = {}
         for name, p in inspect.signature(self.shape).parameters.items():
+            if p.kind is p.VAR_KEYWORD and self.hands_on is not None:
+                continue
             annotation = p.annotation if isinstance(p.annotation, str) else p.annotation.__name__
             found[name] = Parameter(
                 name=name,

@@ -9,8 +9,10 @@ mask: bool (True = may attend) or float (added), of a shape that broadcasts to t
 added before anything is hidden. causal hides key j from query i where j > i + offset; window=(left,
 right) hides it outside i + offset − left … i + offset + right (None = unbounded); the last `appended`
 keys are hidden by neither. scale: a factor instead of 1/√d_k. softcap: c · tanh(scores / c), before
-bias and masks. A query that sees nothing gets zeros (empty="zero") or NaN (empty="nan"); what stands
-behind a mask never leaks.
+bias and masks. sink, of a shape that stretches to (…, n_q, 1): one more score in each row's softmax, which
+no mask hides and whose weight is dropped, so that weights sum to less than 1 (Xiao et al. 2023; 0 is
+"softmax1"). A query that sees nothing gets zeros (empty="zero", or a sink) or NaN (empty="nan"); what
+stands behind a mask never leaks.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ def shape(
     v: Spec,
     mask: Spec | None = None,
     bias: Spec | None = None,
+    sink: Spec | None = None,
     *,
     causal: bool = False,
     offset: int = 0,
@@ -38,7 +41,7 @@ def shape(
 ) -> dict[str, Spec]:
     need_flag(causal=causal)
     need_int("offset", offset)
-    need_kind("float", q=q, k=k, v=v, bias=bias)
+    need_kind("float", q=q, k=k, v=v, bias=bias, sink=sink)
     need_rank(2, q=q, k=k, v=v)
     if q.shape[-1] != k.shape[-1]:
         raise Rejected(f"q has {q.shape[-1]} features and k has {k.shape[-1]}; expected as many")
@@ -62,6 +65,12 @@ def shape(
             raise Rejected(
                 f"{name} is {describe(operand)}; expected a shape that stretches to {describe(scores)}"
             )
+    if sink is not None:
+        try:
+            find("broadcast").shape(sink, (*scores.shape[:-1], 1))
+        except Rejected:
+            column = describe(Spec((*scores.shape[:-1], 1)))
+            raise Rejected(f"sink is {describe(sink)}; expected a shape that stretches to {column}") from None
     find("softmax").shape(scores, empty=empty)
     return {"out": find("matmul").shape(scores, v), "weights": scores}
 
@@ -75,7 +84,8 @@ def reach(causal: bool, window: tuple | None) -> tuple[int | None, int | None]:
 
 
 def expand(
-    g, q, k, v, mask=None, bias=None, *, causal, offset, window, appended, scale, softcap, empty
+    g, q, k, v, mask=None, bias=None, sink=None,
+    *, causal, offset, window, appended, scale, softcap, empty,
 ):  # fmt: skip
     n_q, n_k, d_k = q.shape[-2], k.shape[-2], q.shape[-1]
     keys = g.transpose(k, name="keys")
@@ -102,7 +112,13 @@ def expand(
     if mask is not None:
         name = "masked_by_input" if causal or window is not None else "masked"
         scores = g.mask(scores, mask, name=name, title=mask.symbol)
-    weights = g.softmax(scores, empty=empty, name="weights", title="softmax")
+    if sink is None:
+        weights = g.softmax(scores, empty=empty, name="weights", title="softmax")
+    else:
+        column = g.broadcast(sink, (*scores.shape[:-1], 1), name="sink_column", title=sink.symbol)
+        joined = g.concat(scores, column, name="with_sink")
+        shares = g.softmax(joined, empty=empty, name="weights_with_sink", title="softmax")
+        weights, _ = g.split(shares, (n_k, 1), name="kept")
     of_head = q.symbol[len(q.symbol.rstrip(SUBSCRIPTS)) :]
     out = g.matmul(weights, v, absorb_zeros=True, name="out", title=f"A{of_head} {v.symbol}")
     return out, weights
@@ -143,6 +159,8 @@ register(
             Sample((k, k, v), {"window": (1, 0)}),
             Sample((k, k, v), {"window": (0, None), "causal": True, "appended": 1}),
             Sample((q, k, v, [[False, False, False], [True, False, True]]), {"empty": "nan"}),
+            Sample((q, k, v, [[False, False, False], [True, False, True]], None, [0.5])),
+            Sample(([q, q], k, v, None, None, [[[0.0]], [[-2.0]]])),
         ),
         rejects=(
             Reject(
@@ -169,6 +187,11 @@ register(
                 "window is 3; expected (left, right), each an int of 0 or more or None",
             ),
             Reject((Spec((2, 3)), Spec((4, 3)), Spec((4, 2))), {"window": (-1, 0)}, "0 or more"),
+            Reject(
+                (Spec((2, 3)), Spec((4, 3)), Spec((4, 2)), None, None, Spec((4,))),
+                {},
+                "sink is 4; expected a shape that stretches to 2 × 1",
+            ),
             Reject(
                 (Spec((2, 3)), Spec((4, 3)), Spec((4, 2))),
                 {"softcap": 0},

@@ -3,11 +3,13 @@
     x ─┬─ layernorm ─ multi_head ─┬─ y
        └──────── residual ────────┘
 
-x (…, n, d); gamma, beta (d) and each projection may be left out; mask, heads, causal and offset are
-as in multi_head.
+x (…, n, d); gamma, beta (d) may be left out. Everything else (mask, the projections, heads, causal,
+window, rotary, …) is handed on to multi_head.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..core.axes import Spec, describe
 from ..core.errors import Rejected
@@ -19,39 +21,22 @@ def shape(
     mask: Spec | None = None,
     gamma: Spec | None = None,
     beta: Spec | None = None,
-    w_q: Spec | None = None,
-    b_q: Spec | None = None,
-    w_k: Spec | None = None,
-    b_k: Spec | None = None,
-    w_v: Spec | None = None,
-    b_v: Spec | None = None,
-    w_o: Spec | None = None,
-    b_o: Spec | None = None,
     *,
-    heads: int,
-    causal: bool = False,
-    offset: int = 0,
     eps: float | str = 1e-05,
+    **attention: Any,
 ) -> Spec:
     norm = find("layernorm").shape(x, gamma, beta, eps=eps)
-    out = find("multi_head").shape(
-        norm, norm, norm, mask, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o,
-        heads=heads, causal=causal, offset=offset,
-    )  # fmt: skip
+    out = find("multi_head").shape(norm, norm, norm, mask, **attention)
     if out.shape != x.shape:
         raise Rejected(f"attention gives {describe(out)}; expected the shape of x, {describe(x)}, to add it")
     return find("add").shape(x, out)
 
 
-def expand(
-    g, x, mask=None, gamma=None, beta=None, w_q=None, b_q=None, w_k=None, b_k=None, w_v=None,
-    b_v=None, w_o=None, b_o=None, *, heads, causal, offset, eps,
-):  # fmt: skip
+def expand(g, x, mask=None, gamma=None, beta=None, *, eps, **attention):
     norm = g.layernorm(x, gamma, beta, eps=eps, name="norm", title="LayerNorm")
     mixed = g.multi_head(
-        norm, norm, norm, mask, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o,
-        heads=heads, causal=causal, offset=offset, name="attention", title="Multi-head self-attention",
-    )  # fmt: skip
+        norm, norm, norm, mask, **attention, name="attention", title="Multi-head self-attention"
+    )
     return g.add(x, mixed, name="residual", title="residual add")
 
 
@@ -69,11 +54,14 @@ register(
         level="block",
         shape=shape,
         expand=expand,
-        note=lambda *_, heads, causal, offset, eps: f"h={heads}" + ("   causal" if causal else ""),
+        note=lambda *_, heads, causal, **__: f"h={heads}" + ("   causal" if causal else ""),
+        hands_on="multi_head",
+        sets=("q", "k", "v"),
         samples=(
             Sample((x,), {"heads": 2, "causal": True}),
             Sample((x, [[True, False, True]]), {"heads": 1}),
             Sample((x, None, [1.0, 0.5, 2.0, -1.0], b, w, b, w, b, w, b, w, b), {"heads": 2, "eps": "1e-12"}),
+            Sample((x,), {"heads": 2, "window": (1, 0), "softcap": 5, "rotary": 100, "scale": "0.5"}),
         ),
         rejects=(
             Reject((Spec((3, 4)),), {"heads": 3}, "4 features do not divide into 3 heads"),

@@ -3,43 +3,32 @@
 A transformer decoder layer: causal self-attention, attention to `memory` (an encoder's output), and
 feed-forward, each with a norm and a residual; norm_first=False puts each norm after the residual.
 
-x (…, n, d), memory (…, m, d). The parameters of self-attention are w_q … b_o, those of attention to
-memory are w_q2 … b_o2, those of the norms gamma_1 … beta_3, those of feed_forward w_in … b_gate; mask
-goes to self-attention, memory_mask to the other. Vaswani et al. 2017, section 3.
+x (…, n, d), memory (…, m, d). The parameters of attention to memory are w_q2 … b_o2, those of the norms
+gamma_1 … beta_3, those of feed_forward w_in … b_gate; mask goes to self-attention, memory_mask to the
+other. Everything else is handed on to multi_head for self-attention; heads, kv_heads, scale, softcap and
+empty hold for both. Vaswani et al. 2017, section 3.
 """
 
 from __future__ import annotations
 
-from ..core.axes import Spec, need_flag
-from ..core.layers import added, normed, sublayer
-from ..core.op import Op, Reject, Sample, find, register
+from typing import Any
+
+from ..core.axes import Spec
+from ..core.layers import built, put, sublayer
+from ..core.op import Op, Reject, Sample, register
+
+SHARED = ("heads", "kv_heads", "scale", "softcap", "empty")
 
 
-def shape(
+def layer(
     x: Spec,
     memory: Spec,
     mask: Spec | None = None,
     memory_mask: Spec | None = None,
     gamma_1: Spec | None = None,
     beta_1: Spec | None = None,
-    w_q: Spec | None = None,
-    b_q: Spec | None = None,
-    w_k: Spec | None = None,
-    b_k: Spec | None = None,
-    w_v: Spec | None = None,
-    b_v: Spec | None = None,
-    w_o: Spec | None = None,
-    b_o: Spec | None = None,
     gamma_2: Spec | None = None,
     beta_2: Spec | None = None,
-    w_q2: Spec | None = None,
-    b_q2: Spec | None = None,
-    w_k2: Spec | None = None,
-    b_k2: Spec | None = None,
-    w_v2: Spec | None = None,
-    b_v2: Spec | None = None,
-    w_o2: Spec | None = None,
-    b_o2: Spec | None = None,
     gamma_3: Spec | None = None,
     beta_3: Spec | None = None,
     w_in: Spec | None = None,
@@ -48,65 +37,45 @@ def shape(
     b_out: Spec | None = None,
     w_gate: Spec | None = None,
     b_gate: Spec | None = None,
+    w_q2: Spec | None = None,
+    b_q2: Spec | None = None,
+    w_k2: Spec | None = None,
+    b_k2: Spec | None = None,
+    w_v2: Spec | None = None,
+    b_v2: Spec | None = None,
+    w_o2: Spec | None = None,
+    b_o2: Spec | None = None,
     *,
-    heads: int,
     norm_first: bool = True,
     norm: str = "layernorm",
     activation: str = "relu",
     eps: float | str = 1e-05,
     causal: bool = True,
-    offset: int = 0,
-    empty: str = "zero",
+    **attention: Any,
 ) -> Spec:
-    need_flag(norm_first=norm_first)
-
-    def joined(y: Spec, inner, gamma: Spec | None, beta: Spec | None, which: int, what: str) -> Spec:
-        given = normed(norm, y, gamma, beta, eps, which) if norm_first else y
-        y = added(y, inner(given), what)
-        return y if norm_first else normed(norm, y, gamma, beta, eps, which)
-
-    attention, feed_forward = find("multi_head").shape, find("feed_forward").shape
-    own, other = (w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o), (w_q2, b_q2, w_k2, b_k2, w_v2, b_v2, w_o2, b_o2)
-    fed = (w_in, b_in, w_out, b_out, w_gate, b_gate)
-    y = joined(
-        x,
-        lambda x: attention(x, x, x, mask, *own, heads=heads, causal=causal, offset=offset, empty=empty),
-        gamma_1, beta_1, 1, "attention",
-    )  # fmt: skip
-    y = joined(
-        y,
-        lambda y: attention(y, memory, memory, memory_mask, *other, heads=heads, empty=empty),
-        gamma_2, beta_2, 2, "attention to memory",
-    )  # fmt: skip
-    return joined(y, lambda y: feed_forward(y, *fed, activation=activation), gamma_3, beta_3, 3, "feed_forward")
-
-
-def expand(
-    g, x, memory, mask, memory_mask, gamma_1, beta_1, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o, gamma_2, beta_2,
-    w_q2, b_q2, w_k2, b_k2, w_v2, b_v2, w_o2, b_o2, gamma_3, beta_3, w_in, b_in, w_out, b_out, w_gate, b_gate,
-    *, heads, norm_first, norm, activation, eps, causal, offset, empty,
-):  # fmt: skip
-    def attend(x):
-        return g.multi_head(
-            x, x, x, mask, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o, heads=heads, causal=causal, offset=offset,
-            empty=empty, name="attention", title="Multi-head self-attention",
+    def attend(x: Any) -> Any:
+        return put(
+            "multi_head", x, x, x, mask, causal=causal, **attention, name="attention",
+            title="Multi-head self-attention",
         )  # fmt: skip
 
-    def recall(x):
-        return g.multi_head(
-            x, memory, memory, memory_mask, w_q2, b_q2, w_k2, b_k2, w_v2, b_v2, w_o2, b_o2, heads=heads,
-            empty=empty, name="memory_attention", title="Multi-head attention to memory",
+    def recall(x: Any) -> Any:
+        return put(
+            "multi_head", x, memory, memory, memory_mask, w_q2, b_q2, w_k2, b_k2, w_v2, b_v2, w_o2, b_o2,
+            **{name: attention[name] for name in SHARED}, name="memory_attention",
+            title="Multi-head attention to memory",
         )  # fmt: skip
 
-    def feed(x):
-        return g.feed_forward(
-            x, w_in, b_in, w_out, b_out, w_gate, b_gate, activation=activation, name="feed_forward"
-        )
+    def feed(x: Any) -> Any:
+        return put(
+            "feed_forward", x, w_in, b_in, w_out, b_out, w_gate, b_gate, activation=activation,
+            name="feed_forward",
+        )  # fmt: skip
 
     common = {"norm": norm, "eps": eps, "norm_first": norm_first}
-    y = sublayer(g, x, attend, gamma=gamma_1, beta=beta_1, which=1, **common)
-    y = sublayer(g, y, recall, gamma=gamma_2, beta=beta_2, which=2, **common)
-    return sublayer(g, y, feed, gamma=gamma_3, beta=beta_3, which=3, **common)
+    y = sublayer(x, attend, what="attention", which=1, gain=(gamma_1, beta_1), **common)
+    y = sublayer(y, recall, what="attention to memory", which=2, gain=(gamma_2, beta_2), **common)
+    return sublayer(y, feed, what="feed_forward", which=3, gain=(gamma_3, beta_3), **common)
 
 
 def note(*_, heads, causal, norm_first, **__) -> str:
@@ -120,7 +89,6 @@ b = [0.1, -0.2, 0.3, 0.0]
 w_in, b_in = [*w, w[0]], [0.1, 0.2, -0.3, 0.0, 0.5]
 w_out = [[*row, 0.25] for row in w]
 norm, attention, fed = (b, b), (w, b, w, b, w, b, w, b), (w_in, b_in, w_out, b)
-bare = (None, None)
 
 register(
     Op(
@@ -130,17 +98,36 @@ register(
         family="composite",
         formula="self-attention, attention to memory, feed-forward",
         level="block",
-        shape=shape,
-        expand=expand,
+        shape=layer,
+        expand=built(layer),
         note=note,
+        hands_on="multi_head",
+        sets=("q", "k", "v"),
         samples=(
             Sample(
-                (x, memory, None, [[True, False]] * 3, *norm, *attention, *norm, *attention, *norm, *fed),
+                (
+                    x,
+                    memory,
+                    None,
+                    [[True, False]] * 3,
+                    *norm,
+                    *norm,
+                    *norm,
+                    *fed,
+                    None,
+                    None,
+                    *attention,
+                    *attention,
+                ),
                 {"heads": 2},
             ),
             Sample(
-                (x, memory, None, None, *bare, *attention, *bare, *attention, *bare, *fed),
+                (x, memory, *(None,) * 8, *fed, None, None, *attention, *attention),
                 {"heads": 1, "norm_first": False, "activation": "gelu", "causal": False},
+            ),
+            Sample(
+                (x, memory, None, None, *(b, None) * 3, *fed, None, None, *attention, *attention),
+                {"heads": 2, "norm": "rmsnorm", "scale": 1, "softcap": 4, "window": (1, 0), "rotary": 100},
             ),
         ),
         rejects=(

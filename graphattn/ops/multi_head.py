@@ -9,16 +9,25 @@ q (…, n_q, e), k, v (…, n_k, e); self-attention passes the same tensor three
 columns; heads must divide the width. With kv_heads, keys and values have fewer heads, and head i
 uses number i // (heads / kv_heads) of them (Ainslie et al. 2023).
 
-mask and bias as in attention, the same for every head; with masks_by_head each of them has an axis
-`heads` before its last two. past_k, past_v (…, n_past, e): projected keys and values of earlier
-tokens, put before the new ones; a causal call passes offset=n_past. appended_k, appended_v (e): one
-more key and value after all others, and zero_key=True appends zeros; no mask hides them. causal,
-offset, window, scale, softcap and empty go to each head.
+Before keys and values are cached or cut into heads, each head's part of Q and K passes through an
+RMSNorm where gamma_q, gamma_k (d_k), its gains, are given (eps_qk; Qwen 3), and then through rope where
+there are angles: cos, sin (…, n, r/2), which may differ from one sequence of a batch to the next, or
+those of rotary=base for query i at position i + offset and key j at position j. Only the first r =
+2 · rotary_pairs features of a head turn (default: all); interleaved as in rope.
+
+mask and bias as in attention, the same for every head; with masks_by_head each of them has an axis of
+`heads` (or 1) before its last two. past_k, past_v (…, n_past, e): projected keys (turned, where keys
+turn) and values of earlier tokens, put before the new ones; a causal call passes offset=n_past.
+appended_k, appended_v (e): one more key and value after all others, and zero_key=True appends zeros; no
+mask hides them. sink (heads): the sink of each head. causal, offset, window, scale, softcap and empty
+go to each head's attention.
 """
 
 from __future__ import annotations
 
-from ..core.axes import Spec, describe, need_flag, need_kind, need_rank, need_size
+from typing import Any
+
+from ..core.axes import Spec, describe, need_flag, need_kind, need_number, need_rank, need_size
 from ..core.errors import Rejected
 from ..core.op import Op, Reject, Sample, find, register
 
@@ -41,19 +50,23 @@ def shape(
     past_v: Spec | None = None,
     appended_k: Spec | None = None,
     appended_v: Spec | None = None,
+    gamma_q: Spec | None = None,
+    gamma_k: Spec | None = None,
+    cos: Spec | None = None,
+    sin: Spec | None = None,
+    sink: Spec | None = None,
     *,
     heads: int,
     kv_heads: int | None = None,
-    causal: bool = False,
-    offset: int = 0,
-    window: tuple | None = None,
     masks_by_head: bool = False,
     zero_key: bool = False,
-    scale: float | str | None = None,
-    softcap: float | str | None = None,
-    empty: str = "zero",
+    rotary: float | str | None = None,
+    rotary_pairs: int | None = None,
+    interleaved: bool = False,
+    eps_qk: float | str = "1e-05",
+    **head: Any,
 ) -> Spec:
-    need_flag(masks_by_head=masks_by_head, zero_key=zero_key)
+    need_flag(masks_by_head=masks_by_head, zero_key=zero_key, interleaved=interleaved)
     need_size("heads", heads, least=1)
     groups = heads if kv_heads is None else kv_heads
     need_size("kv_heads", groups, least=1)
@@ -61,12 +74,16 @@ def shape(
         raise Rejected(f"{heads} heads do not share {groups} kv_heads evenly; expected a divisor of {heads}")
     need_kind("float", q=q, k=k, v=v)
     need_rank(2, q=q, k=k, v=v)
-    queries = _projected("q", q, w_q, b_q)
-    keys = _lengthened("k", _projected("k", k, w_k, b_k), past_k, appended_k, zero_key)
+    need_number("eps_qk", eps_qk)
+    need_pairs(past_k=past_k, past_v=past_v)
+    need_pairs(appended_k=appended_k, appended_v=appended_v)
+    need_pairs(cos=cos, sin=sin)
+    need_angles(rotary, rotary_pairs, cos)
+    queries, keys = _projected("q", q, w_q, b_q), _projected("k", k, w_k, b_k)
+    for name, x, count, gamma in (("q", queries, heads, gamma_q), ("k", keys, groups, gamma_k)):
+        _turned(name, x, count, gamma, cos, sin, rotary, rotary_pairs, head["offset"])
+    keys = _lengthened("k", keys, past_k, appended_k, zero_key)
     values = _lengthened("v", _projected("v", v, w_v, b_v), past_v, appended_v, zero_key)
-    for pair, given in (("past", (past_k, past_v)), ("appended", (appended_k, appended_v))):
-        if (given[0] is None) != (given[1] is None):
-            raise Rejected(f"one of {pair}_k and {pair}_v is given; expected both or none")
     q_part = _part("q", queries, heads)
     k_part, v_part = _part("k", keys, groups), _part("v", values, groups)
     appended = (appended_k is not None) + zero_key
@@ -74,12 +91,56 @@ def shape(
         _of_one_head(name, x, heads if masks_by_head else None, keys.shape[-2], appended)
         for name, x in (("mask", mask), ("bias", bias))
     )
-    head = find("attention").shape(
-        q_part, k_part, v_part, *masks, causal=causal, offset=offset, window=window,
-        appended=appended, scale=scale, softcap=softcap, empty=empty,
-    )  # fmt: skip
-    out = head["out"]
+    if sink is not None and (sink.shape != (heads,) or sink.kind != "float"):
+        raise Rejected(f"sink is {describe(sink)}; expected one float for each of {heads} heads")
+    found = find("attention").shape(q_part, k_part, v_part, *masks, appended=appended, **head)
+    out = found["out"]
     return _projected("o", Spec((*out.shape[:-1], out.shape[-1] * heads), out.axes), w_o, b_o)
+
+
+def need_pairs(**given: Spec | None) -> None:
+    """Reject one of two operands without the other."""
+    if len({x is None for x in given.values()}) > 1:
+        raise Rejected(f"one of {' and '.join(given)} is given; expected both or none")
+
+
+def need_angles(rotary: float | str | None, rotary_pairs: int | None, cos: Spec | None) -> None:
+    """Reject angles that are given twice, or cut without being made."""
+    if rotary is not None:
+        need_number("rotary", rotary, positive=True)
+        if cos is not None:
+            raise Rejected("rotary is given beside cos and sin; expected one of them")
+    if rotary_pairs is not None:
+        need_size("rotary_pairs", rotary_pairs, least=1)
+        if rotary is None:
+            raise Rejected(
+                "rotary_pairs is given without rotary; expected both, or cos and sin of so many columns"
+            )
+
+
+def _turned(name, x, count, gamma, cos, sin, rotary, pairs, offset) -> None:
+    """The shape rule of what happens to each head's part of Q or K, which leaves its shape as it is."""
+    part = _part(name, x, count)
+    rows = Spec((*part.shape[:-1], count, part.shape[-1]))
+    if gamma is not None:
+        try:
+            find("rmsnorm").shape(rows, gamma)
+        except Rejected as error:
+            raise Rejected(f"norm of {name}: {str(error).replace('gamma', f'gamma_{name}', 1)}") from None
+    if rotary is not None:
+        cos = sin = find("rope_angles").shape(x.shape[-2], 2 * (pairs or rows.shape[-1] // 2), offset=offset)[
+            "cos"
+        ]
+    if cos is not None:
+        try:
+            turned = find("rope").shape(part, cos, sin)
+        except Rejected as error:
+            raise Rejected(f"rope of {name}: {error}") from None
+        if turned.shape != part.shape:
+            raise Rejected(
+                f"rope of {name}: cos is {describe(cos)}; expected a shape that stretches to"
+                f" {describe(Spec((*part.shape[:-1], cos.shape[-1])))}"
+            )
 
 
 def _projected(name: str, x: Spec, w: Spec | None, b: Spec | None) -> Spec:
@@ -119,7 +180,7 @@ def _of_one_head(name: str, x: Spec | None, heads: int | None, n_k: int, appende
     if x is None:
         return None
     if heads is not None:
-        if x.rank < 3 or x.shape[-3] != heads:
+        if x.rank < 3 or x.shape[-3] not in (heads, 1):
             raise Rejected(f"{name} is {describe(x)}; expected an axis of {heads} heads before the last two")
         x = Spec((*x.shape[:-3], *x.shape[-2:]), (*x.axes[:-3], *x.axes[-2:]), x.kind)
     if appended:
@@ -133,8 +194,9 @@ def _of_one_head(name: str, x: Spec | None, heads: int | None, n_k: int, appende
 
 def expand(
     g, q, k, v, mask=None, w_q=None, b_q=None, w_k=None, b_k=None, w_v=None, b_v=None, w_o=None, b_o=None,
-    bias=None, past_k=None, past_v=None, appended_k=None, appended_v=None,
-    *, heads, kv_heads, causal, offset, window, masks_by_head, zero_key, scale, softcap, empty,
+    bias=None, past_k=None, past_v=None, appended_k=None, appended_v=None, gamma_q=None, gamma_k=None,
+    cos=None, sin=None, sink=None,
+    *, heads, kv_heads, masks_by_head, zero_key, rotary, rotary_pairs, interleaved, eps_qk, **head,
 ):  # fmt: skip
     if w_q is not None:
         q = g.linear(q, w_q, b_q, name="q", title="Q")
@@ -142,6 +204,12 @@ def expand(
         k = g.linear(k, w_k, b_k, name="k", title="K")
     if w_v is not None:
         v = g.linear(v, w_v, b_v, name="v", title="V")
+    groups = heads if kv_heads is None else kv_heads
+    if gamma_q is not None or gamma_k is not None or cos is not None or rotary is not None:
+        past = 0 if past_k is None else past_k.shape[-2]
+        turns = angles(g, q, k, heads, cos, sin, rotary, rotary_pairs, head["offset"], past)
+        q = turned(g, q, "q", heads, gamma_q, eps_qk, turns[0], interleaved)
+        k = turned(g, k, "k", groups, gamma_k, eps_qk, turns[1], interleaved)
     if past_k is not None:
         k = g.concat(past_k, k, axis=-2, name="k_all", title="K")
         v = g.concat(past_v, v, axis=-2, name="v_all", title="V")
@@ -162,18 +230,61 @@ def expand(
         values = [value for value in values for _ in range(heads // kv_heads)]
     if masks_by_head:
         masks, biases = by_head(g, mask, "mask", heads), by_head(g, bias, "bias", heads)
+    if sink is not None:
+        sinks = g.split(sink, heads, name="sinks")
     outs = []
     for i in range(heads):
         if masks_by_head:
             mask, bias = masks[i], biases[i]  # pyright: ignore
+        if sink is not None:
+            sink = sinks[i]  # pyright: ignore
         out, _ = g.attention(
-            queries[i], keys[i], values[i], mask, bias, causal=causal, offset=offset, window=window,
-            appended=(appended_k is not None) + zero_key, scale=scale, softcap=softcap, empty=empty,
-            name=f"head{i}", title=f"Head {i}",
+            queries[i], keys[i], values[i], mask, bias, sink, appended=(appended_k is not None) + zero_key,
+            **head, name=f"head{i}", title=f"Head {i}",
         )  # fmt: skip
         outs.append(out)
     out = g.concat(*outs, name="concat", title="concat heads")
     return out if w_o is None else g.linear(out, w_o, b_o, name="proj", title="output projection")
+
+
+def angles(g, q, k, heads, cos, sin, rotary, pairs, offset, past):
+    """(cos, sin) for the rows of q and of k, with an axis of size 1 for the heads; (None, None) without."""
+    if rotary is None:
+        both = () if cos is None else by_row(g, cos, sin, "")
+        return both, both
+    features = 2 * (pairs or q.shape[-1] // heads // 2)
+    tables = []
+    for name, x, start in (("q", q, offset), ("k", k, past)):
+        if tables and (x.shape[-2], start) == (q.shape[-2], offset):
+            return tables * 2
+        table = g.rope_angles(x.shape[-2], features, base=rotary, offset=start, name=f"angles_{name}")
+        tables.append(by_row(g, *table, f"_{name}"))
+    return tables
+
+
+def by_row(g, cos, sin, of):
+    """Angles (…, n, r/2) as (…, n, 1, r/2)."""
+    shape = (*cos.shape[:-1], 1, cos.shape[-1])
+    axes = (*cos.axes[:-1], "head", cos.axes[-1])
+    return tuple(
+        g.reshape(x, shape, axes=axes, name=f"{name}{of}", title=name)
+        for name, x in (("cos", cos), ("sin", sin))
+    )
+
+
+def turned(g, x, name, count, gamma, eps, turns, interleaved):
+    """Each head's part of Q or K, normed and turned, in its place."""
+    if gamma is None and not turns:
+        return x
+    shape, axes = x.shape, x.axes
+    x = g.reshape(
+        x, (*shape[:-1], count, shape[-1] // count), axes=(*axes[:-1], "head", axes[-1]), name=f"{name}_parts"
+    )
+    if gamma is not None:
+        x = g.rmsnorm(x, gamma, eps=eps, name=f"{name}_normed")
+    if turns:
+        x = g.rope(x, *turns, interleaved=interleaved, name=f"{name}_turned")
+    return g.reshape(x, shape, axes=axes, name=f"{name}_rows", title=name.upper())
 
 
 def append_row(g, x, row, name):
@@ -193,11 +304,13 @@ def show_appended(g, x, name, n, more):
 
 
 def by_head(g, x, name, heads):
-    """The slice of a mask or bias for each head."""
+    """The slice of a mask or bias for each head, which is one for all where there is one."""
     if x is None:
         return [None] * heads
-    slices = g.split(x, heads, axis=-3, name=f"{name}_heads")
     shape = (*x.shape[:-3], *x.shape[-2:])
+    if x.shape[-3] == 1 < heads:
+        return [g.reshape(x, shape, name=f"{name}_of_all", title=x.symbol)] * heads
+    slices = g.split(x, heads, axis=-3, name=f"{name}_heads")
     return [g.reshape(part, shape, name=f"{name}{i}", title=part.symbol) for i, part in enumerate(slices)]
 
 
@@ -215,6 +328,8 @@ past = [[0.2, -0.4, 0.6, 0.1]]
 per_head_mask = [[[True, False, True]] * 3, [[True, True, False]] * 3]
 per_head_bias = [[[0.5, 0.0, -1.0]] * 3, [[0.0, float("-inf"), 0.25]] * 3]
 nothing = (None,) * 9  # eight projections and the bias
+normed = (None, *nothing, *(None,) * 4, [1.5, 0.5], [-1.0, 2.0])
+turns = ([[[1.0], [0.5], [-0.4]], [[0.6], [0.0], [0.8]]], [[[0.0], [0.8], [0.9]], [[-0.8], [1.0], [0.6]]])
 
 register(
     Op(
@@ -227,6 +342,8 @@ register(
         shape=shape,
         expand=expand,
         note=note,
+        hands_on="attention",
+        sets=("q", "k", "v", "appended"),
         samples=(
             Sample((x, x, x), {"heads": 2}),
             Sample((x, x, x), {"heads": 1, "causal": True}),
@@ -245,6 +362,18 @@ register(
                 {"heads": 2, "causal": True, "zero_key": True},
             ),
             Sample(([x, x], [x, x], [x, x], None, *nothing, None, None, b, b), {"heads": 2}),
+            Sample((x, x, x, [[[True, False, True]] * 3]), {"heads": 2, "masks_by_head": True}),
+            Sample((x, x, x, *normed), {"heads": 2, "causal": True, "rotary": 100.0}),
+            Sample((x, two, two, *normed), {"heads": 2, "kv_heads": 1, "rotary": "1e4", "interleaved": True}),
+            Sample(
+                ([x, x], [x, x], [x, x], None, *nothing, *(None,) * 4, [1.5, 0.5, -1.0, 2.0], None, *turns),
+                {"heads": 1, "eps_qk": 0.1},
+            ),
+            Sample(
+                (x, x, x, None, *nothing, past, past),
+                {"heads": 2, "causal": True, "offset": 1, "rotary": 10, "rotary_pairs": 1},
+            ),
+            Sample((x, context, context, None, *nothing, *(None,) * 8, [0.5, -1.0]), {"heads": 2, "rotary": 2}),
         ),
         rejects=(
             Reject(
@@ -278,6 +407,50 @@ register(
                 (*(Spec((4, 6)),) * 3, None, *nothing, Spec((2, 6))),
                 {"heads": 2},
                 "one of past_k and past_v is given; expected both or none",
+            ),
+            Reject(
+                (*(Spec((4, 6)),) * 3, None, *nothing, *(None,) * 4, Spec((6,))),
+                {"heads": 2},
+                "norm of q: gamma_q is 6; expected one row of 3",
+            ),
+            Reject(
+                (*(Spec((4, 6)),) * 3, None, *nothing, *(None,) * 6, *(Spec((5, 1)),) * 2),
+                {"heads": 2},
+                "rope of q: sizes 4 and 5 on axis -2 do not agree; expected equal sizes, or 1",
+            ),
+            Reject(
+                (*(Spec((4, 6)),) * 3, None, *nothing, *(None,) * 6, *(Spec((2, 4, 1)),) * 2),
+                {"heads": 2},
+                "rope of q: cos is 2 × 4 × 1; expected a shape that stretches to 4 × 1",
+            ),
+            Reject(
+                (*(Spec((4, 6)),) * 3, None, *nothing, *(None,) * 6, Spec((4, 1))),
+                {"heads": 2},
+                "one of cos and sin is given; expected both or none",
+            ),
+            Reject(
+                (*(Spec((4, 6)),) * 3, None, *nothing, *(None,) * 6, *(Spec((4, 1)),) * 2),
+                {"heads": 2, "rotary": 10000},
+                "rotary is given beside cos and sin; expected one of them",
+            ),
+            Reject(
+                (Spec((4, 6)),) * 3,
+                {"heads": 2, "rotary": 10000, "rotary_pairs": 2},
+                "rope of q: cos has 2 angles in a row and x has 3 features",
+            ),
+            Reject(
+                (Spec((4, 6)),) * 3, {"heads": 2, "rotary_pairs": 1}, "rotary_pairs is given without rotary"
+            ),
+            Reject(
+                (Spec((4, 6)),) * 3, {"heads": 2, "rotary": "x"}, "rotary is 'x'; expected a number above 0"
+            ),
+            Reject(
+                (Spec((4, 6)),) * 3, {"heads": 2, "interleaved": 1}, "interleaved is 1; expected True or False"
+            ),
+            Reject(
+                (*(Spec((4, 6)),) * 3, None, *nothing, *(None,) * 8, Spec((3,))),
+                {"heads": 2},
+                "sink is 3; expected one float for each of 2 heads",
             ),
         ),
     )
