@@ -22,8 +22,8 @@ from graphattn.core import nested, numbers
 from graphattn.core.axes import Spec
 from graphattn.core.cells import Cell, evaluate, sources
 from graphattn.core.interpreter import function_of, padded
-from graphattn.core.op import LEVELS, Op, Sample
-from graphattn.passes.zoom import fuse, zoom
+from graphattn.core.op import LEVELS, OPS, Op, Sample
+from graphattn.passes.zoom import expand_all, fuse, zoom
 
 EPSILON = 2.0**-53
 SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, 1e308, -1e308, 1e-200, -750.0, 750.0)
@@ -466,6 +466,37 @@ def signatures(op: Op) -> Iterator[str]:
             yield f"{op.name}: its {name} rule does not take {', '.join(sorted(missing))}"
 
 
+def handing_on(op: Op) -> Iterator[str]:
+    """What an op hands on, and no other value, reaches the op that it hands it on to; its own parameters
+    are other ones."""
+    if op.hands_on is None:
+        return
+    target = OPS[op.hands_on]
+    for name in op.sets:
+        if name not in target.parameters:
+            yield f"{op.name} sets {name!r}, which {target.name} does not take"
+        elif name in op.own:
+            yield f"{op.name} sets {name!r}, and takes it too"
+    for c in calls(op):
+        fine = expand_all(c.graph, lambda node: node.name == "y")
+        wanted = (c.node.attributes, dict(zip((p.name for p in op.operands), c.node.operands)))
+        inner = [node for node in fine.nodes.values() if node.op is target]
+        if not inner:
+            yield f"{c.what}: nothing in its expansion is of {target.name}"
+        elif not any(_handed(node, op, *wanted) for node in inner):
+            yield f"{c.what}: no {target.name} in its expansion has what {op.name} hands on"
+
+
+def _handed(node: Any, op: Op, attributes: Any, operands: dict[str, Any]) -> bool:
+    """Whether a node has the attributes and operands that `op` hands on."""
+    given = dict(zip((p.name for p in node.op.operands), node.operands))
+    return all(
+        given.get(name) == operands.get(name) if p.operand else node.attributes[name] == attributes[name]
+        for name, p in op.handed_on.items()
+    )
+
+
 LAWS = (
-    record, signatures, shapes, expansion, rounding, explanation, masks, rejections, purity, zooming, rest,
+    record, signatures, handing_on, shapes, expansion, rounding, explanation, masks, rejections, purity,
+    zooming, rest,
 )  # fmt: skip

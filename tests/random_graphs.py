@@ -56,7 +56,7 @@ def cases(draw: Any, most: int = 7) -> Case:
 @st.composite
 def _moves(draw: Any) -> Move:
     op = OPS[draw(st.sampled_from(sorted(name for name, op in OPS.items() if op.samples)))]
-    pick = st.one_of(st.none(), st.integers(0, 30), st.integers(0, 30))
+    pick = st.sampled_from((None, *range(30)))
     sample = draw(st.integers(0, len(op.samples) - 1))
     picks = tuple(draw(pick) for _ in op.samples[sample].operands)
     return Move(op.name, sample, picks, draw(st.booleans()), draw(st.integers(0, 4)) == 0)

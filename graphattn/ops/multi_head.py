@@ -343,7 +343,7 @@ register(
         expand=expand,
         note=note,
         hands_on="attention",
-        sets=("q", "k", "v", "appended"),
+        sets=("appended",),
         samples=(
             Sample((x, x, x), {"heads": 2}),
             Sample((x, x, x), {"heads": 1, "causal": True}),

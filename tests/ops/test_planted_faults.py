@@ -360,6 +360,32 @@ def a_symbol_with_a_hole():
 # ---------------------------------------------------------------- the faults themselves
 
 
+# ---------------------------------------------------------------- options that are handed on
+
+
+@caught_by(op_laws.handing_on)
+def a_layer_that_keeps_the_window_to_itself():
+    def expand(g, x, mask, gamma, beta, *, eps, window, **attention):
+        norm = g.layernorm(x, gamma, beta, eps=eps)
+        return g.add(x, g.multi_head(norm, norm, norm, mask, **attention))
+
+    return replace(sound.block, expand=expand)
+
+
+@caught_by(op_laws.handing_on)
+def a_layer_that_drops_an_operand_it_was_handed():
+    def expand(g, x, mask, gamma, beta, *, eps, b_o, **attention):
+        norm = g.layernorm(x, gamma, beta, eps=eps)
+        return g.add(x, g.multi_head(norm, norm, norm, mask, **attention))
+
+    return replace(sound.block, expand=expand)
+
+
+@caught_by(op_laws.handing_on)
+def a_layer_that_sets_what_does_not_exist():
+    return replace(sound.block, sets=("q", "k", "v", "widnow"))
+
+
 @pytest.mark.parametrize("law, fault", FAULTS, ids=[fault.__name__ for _, fault in FAULTS])
 def test_the_law_sees_the_fault(law, fault):
     assert found(law, fault()), f"the law of {law.__name__} does not see {fault.__name__}"
