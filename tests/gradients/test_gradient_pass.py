@@ -1,6 +1,7 @@
 """The pass: names, outputs, what is left out, what is refused, depth, second order, and what else can be
 done with a graph that has derivatives."""
 
+import math
 import random
 from dataclasses import replace
 
