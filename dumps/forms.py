@@ -67,6 +67,8 @@ FORMS = (
         "csv", "csv_folder:write_csv_folder", "a CSV file for each tensor, which reads back bit for bit",
         (FOLDER,), exact=True, switches={"labels": "labels in the first row and column of each file"},
     ),
+    Form("npz", "tensor_bytes:trace_npz", "the tensors for numpy", (".npz",), exact=True),
+    Form("safetensors", "tensor_bytes:trace_safetensors", "the tensors for PyTorch", (".safetensors",), True),
     Form("workbook", "workbook:workbook", "a spreadsheet of live formulas", (".xlsx",), exact=True),
 )  # fmt: skip
 

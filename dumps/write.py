@@ -88,9 +88,11 @@ def _discard(temporary: str | None) -> None:
 
 
 def write_folder(
-    path: str | os.PathLike[str], files: Iterable[tuple[str, str]], written: Callable[[Path], Collection[str]]
+    path: str | os.PathLike[str],
+    files: Iterable[tuple[str, str | bytes]],
+    written: Callable[[Path], Collection[str]],
 ) -> Path:
-    """Write a folder of text files, by name, whole or not at all; the path.
+    """Write a folder of files (text as UTF-8), by name, whole or not at all; the path.
 
     A folder that is there already is replaced only if it is empty, or holds nothing but what
     `written(folder)` says that it was written with. Raises as `write_text`, and where it is not replaced.
@@ -101,9 +103,9 @@ def write_folder(
         target = Path(os.path.realpath(name))
         _need_replaceable(target, name, written)
         fresh = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent))
-        for file, text in files:
-            with open(fresh / file, "x", encoding="utf-8", newline="\n") as opened:
-                opened.write(text)
+        for file, content in files:
+            with open(fresh / file, "xb") as opened:
+                opened.write(content if isinstance(content, bytes) else content.encode("utf-8"))
         os.chmod(fresh, _mode(target, 0o777))
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".old", dir=target.parent))
