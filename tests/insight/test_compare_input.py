@@ -13,7 +13,7 @@ from graphattn.dumps.trace_json import trace_json
 from graphattn.dumps.trace_text import trace_text
 from graphattn.insight.compare import compare
 from graphattn.insight.compare.plain_text import read_plain_text
-from graphattn.insight.compare.recording import read
+from graphattn.insight.compare.reading import read
 
 A = [[0.5, -1.25], [2.0, 0.75]]
 B = [[1.5, 3.0, -0.25]]

@@ -11,7 +11,8 @@ import recorded
 
 from graphattn.core.rounded import FORMATS
 from graphattn.insight.compare.constants import Dimensions, meanings
-from graphattn.insight.compare.recording import Recorded, folded, of_dict
+from graphattn.insight.compare.reading import of_dict
+from graphattn.insight.compare.recording import Recorded, folded
 from graphattn.insight.compare.relations import Context, relations
 
 PAIRS = int(os.environ.get("GRAPHATTN_PAIRS", "600"))

@@ -62,7 +62,7 @@ def command(
     Exit status 0: they agree. 1: they do not. 2: bad input.
     """
     from ...insight.compare import compare
-    from ...insight.compare.recording import read_file
+    from ...insight.compare.reading import read_file
 
     with progress("comparing") as say:
         say(f"reading {theirs}")

@@ -31,7 +31,8 @@ from .comparison import TensorComparison as TensorComparison
 from .feeding import run_on
 from .judging import judge
 from .matched import Matched
-from .recording import Recording, listed, read, sizes
+from .reading import read
+from .recording import Recording, listed, sizes
 from .tolerance import Tolerances
 
 

@@ -26,12 +26,15 @@ class BlindRows:
         self.matched, self.empty = matched, empty
         self.known = matched.trace is not None
         """Whether masks are known; else the values tell."""
-        self.kept = True
-        """Whether yours followed the policy so far."""
-        self.rows: dict[Ref, frozenset[int]] = self._rows() if empty is not None and self.known else {}
+        self.rows: dict[Ref, frozenset[int]] = {}
+        """For each output, its rows that see nothing or were computed from such rows."""
+        self.kept: dict[str, bool] = {}
+        """Whether yours followed the policy in all that comes before a tensor."""
+        if empty is not None and self.known:
+            self.rows = self._rows()
+            self._follow()
 
     def _rows(self) -> dict[Ref, frozenset[int]]:
-        """For each output, its rows that see nothing or were computed from such rows."""
         found: dict[Ref, frozenset[int]] = {}
         graph = self.matched.graph
         assert graph is not None
@@ -47,6 +50,15 @@ class BlindRows:
                             blind |= found[source]
                 found[ref] = frozenset(blind)
         return found
+
+    def _follow(self) -> None:
+        kept = True
+        for key in self.matched.order:
+            self.kept[key] = kept
+            hidden = self._hidden(key)
+            for pair in self.matched.by_key[key] if hidden else ():
+                rows = [row for i, row in enumerate(pair.yours.rows) if i in hidden]
+                kept = kept and all(all(map(is_masked, row)) or self._fits(row) for row in rows)
 
     def _hidden(self, name: str) -> set[int]:
         """The rows of a tensor of the reference with nothing but hidden cells."""
@@ -68,6 +80,7 @@ class BlindRows:
 
     def _by_mask(self, key: str) -> Skip:
         blind, direct = self.rows.get(self.matched.refs[key], frozenset()), self._hidden(key)
+        kept = self.kept[key]
 
         def skip(i: int, a: list[Any], b: list[Any]) -> bool:
             if i not in blind or all(map(is_masked, a)):
@@ -75,9 +88,8 @@ class BlindRows:
             if self.empty == "any":
                 return True
             if i in direct:
-                self.kept = self.kept and self._fits(b)
-                return self.kept
-            return self.kept and (self.empty == "nan" or not any(y != y for y in b))
+                return kept and self._fits(b)
+            return kept and (self.empty == "nan" or not any(y != y for y in b))
 
         return skip
 

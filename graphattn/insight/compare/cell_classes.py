@@ -11,7 +11,7 @@ ulps, the spacing of the coarser format around a.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
@@ -20,6 +20,7 @@ from typing import Any
 
 from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
+from .printed import Print
 from .recording import Recorded
 
 FLOOR = -65504.0
@@ -43,11 +44,17 @@ def is_masked(x: Any, below: float | None = None) -> bool:
 class Tolerance:
     """How far apart two cells may be: atol + rtol · the size, which is |a| itself, or, where `by_row`,
     the largest |a| of the row or, if that is larger, the root of the mean a² of the whole tensor (the rounding
-    of a sum goes with the size of its terms, which its neighbours tell)."""
+    of a sum goes with the size of its terms, which its neighbours tell); and half a unit of the last of the
+    significant `digits` that b was printed with."""
 
     rtol: float = 0.0
     atol: float = 0.0
     by_row: bool = True
+    digits: int = 0
+
+    def of_cell(self, b: float) -> float:
+        """What a cell may be off by besides what its row may."""
+        return Print("significant", self.digits).half(b) if self.digits else 0.0
 
 
 @dataclass(frozen=True)
@@ -60,40 +67,65 @@ class Rules:
     """The format whose ulps are counted."""
 
 
+TINY = 5e-324
+Skip = Callable[[int, list[Any], list[Any]], bool]
+
+
 @dataclass
 class Difference:
-    """How far two tensors of one shape are apart. Places are (row, column), None where all are equal.
+    """How far two tensors are apart. Places are (row, column), None where all are equal.
 
-    Whether they agree is found at once; what only a report asks for (how many cells do not, and how far the
-    farthest are apart) is found when it is asked for.
+    Whether they agree is found at once, up to the first cell that does not; what only a report asks for (how
+    many do not, how far the farthest are apart) is counted when it is asked for.
     """
 
     sides: tuple[Recorded, Recorded]
     rules: Rules
     tolerance: Tolerance
-    cells: int = 0
+    skip: Skip | None = field(default=None, repr=False)
     unequal: bool = False
     agrees: bool = True
     first_over: tuple[int, int] | None = None
     """The first cell that does not agree."""
-    other_class: int = 0
-    """Cells that do not agree since one is masked, NaN or infinite and the other is not."""
-    nan: int = 0
-    """Cells that are NaN in one or both, and therefore never agree."""
-    masked_reference: int = 0
-    """Cells that are masked in the reference alone."""
-    masked_yours: int = 0
-    beyond: list[tuple[Sequence[Any], Sequence[Any], float]] = field(default_factory=list, repr=False)
-    """Rows of visible numbers with some that do not agree, and how far apart they may be."""
-    skipped: set[int] = field(default_factory=set, repr=False)
+
+    @property
+    def cells(self) -> int:
+        return self.sides[0].size
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both sides have the same shape."""
+        return self.sides[0].shape == self.sides[1].shape
+
+    @cached_property
+    def classes(self) -> Classes:
+        """How many cells are of another class on the other side."""
+        counts = Classes()
+        if self.comparable and self.unequal:
+            for _, a, b in self._rows():
+                _visible(a, b, self.rules, counts)
+        return counts
+
+    @property
+    def nan(self) -> int:
+        """Cells that are NaN in one or both, and therefore never agree."""
+        return self.classes.nan
+
+    @property
+    def masked_reference(self) -> int:
+        """Cells that are masked in the reference alone."""
+        return self.classes.masked_reference
+
+    @property
+    def masked_yours(self) -> int:
+        return self.classes.masked_yours
 
     @cached_property
     def over(self) -> int:
         """How many cells do not agree."""
-        rtol = 0.0 if self.tolerance.by_row else self.tolerance.rtol
-        return self.other_class + sum(
-            abs(y - x) > allowed + rtol * abs(x) for a, b, allowed in self.beyond for x, y in zip(a, b)
-        )
+        if not self.comparable:
+            return self.cells
+        return sum(len(_beyond(self, a, b)) for _, a, b in self._rows()) if self.unequal else 0
 
     @property
     def absolute(self) -> float:
@@ -117,20 +149,24 @@ class Difference:
     @property
     def worst(self) -> float:
         """The largest |b − a| / allowed; infinite where a cell is of another class."""
-        return math.inf if self.other_class else self._farthest[4]
+        return math.inf if not self.comparable or self.classes.wrong else self._farthest[4]
+
+    def _rows(self) -> Iterator[tuple[int, list[Any], list[Any]]]:
+        """The rows that are not equal, and are not left out."""
+        for i, (a, b) in enumerate(zip(*(side.rows for side in self.sides))):
+            if not _equal(a, b) and not (self.skip is not None and self.skip(i, a, b)):
+                yield i, a, b
 
     @cached_property
     def _farthest(self) -> tuple[float, tuple[int, int] | None, float, float, float]:
-        if not self.unequal:
+        if not self.unequal or not self.comparable:
             return 0.0, None, 0.0, 0.0, 0.0
         spacing, below = self.rules.spacing, self.rules.masked_below
         smallest = math.ldexp(1.0, spacing.least - 52)
         rtol, atol = self.tolerance.rtol, self.tolerance.atol
         absolute = relative = steps = worst = 0.0
         place = None
-        for i, (a, b) in enumerate(zip(*(side.rows for side in self.sides))):
-            if a == b or i in self.skipped:
-                continue
+        for i, a, b in self._rows():
             row = [
                 (abs(y - x), abs(x), j)
                 for j, (x, y) in enumerate(zip(a, b))
@@ -148,113 +184,121 @@ class Difference:
                     continue
                 relative = max(relative, apart / x if x else math.inf)
                 steps = max(steps, apart / max(math.ulp(x), smallest))
-                worst = max(worst, apart / (atol + rtol * (size or x) or TINY))
+                allowed = atol + rtol * (size or x) + self.tolerance.of_cell(b[j])
+                worst = max(worst, apart / (allowed or TINY))
         return absolute, place, relative, steps * 2.0 ** (spacing.bits - 53), worst
 
 
-TINY = 5e-324
-Skip = Callable[[int, list[Any], list[Any]], bool]
+@dataclass
+class Classes:
+    """Counts of cells of two classes. `wrong`: all that do not agree as one side is masked, NaN or infinite."""
+
+    wrong: int = 0
+    nan: int = 0
+    masked_reference: int = 0
+    masked_yours: int = 0
 
 
 def measure(
     reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: Rules, skip: Skip | None = None
 ) -> Difference:
     """The difference of two tensors with equal rows. `skip` says of a row, by number, that it is left out."""
-    found = Difference((reference, yours), rules, tolerance, reference.size)
-    look = _row_looker(found)
+    difference = Difference((reference, yours), rules, tolerance, skip)
+    if reference.shape != yours.shape:
+        difference.agrees, difference.unequal = False, True
+        return difference
+    near = _quick_look(tolerance, rules)
     for i, (a, b) in enumerate(zip(reference.rows, yours.rows)):
-        if a == b:
-            total = sum(a)
-            if total == total:  # no NaN, which a list holds equal to itself
-                continue
-        if skip is not None and skip(i, a, b):
-            found.skipped.add(i)
-        else:
-            look(i, a, b)
-    return found
+        if _equal(a, b) or (skip is not None and skip(i, a, b)):
+            continue
+        difference.unequal = True
+        if not near(a, b):
+            beyond = _beyond(difference, a, b)
+            if beyond:
+                difference.agrees, difference.first_over = False, (i, beyond[0])
+                break
+    return difference
 
 
-def _row_looker(found: Difference) -> Callable[[int, Any, Any], None]:
-    """The function that judges one row of each side. Most rows are plain numbers that differ by rounding:
-    there the root of the sum of squares is within what three of their cells allow, and all is said."""
-    tolerance, rules = found.tolerance, found.rules
-    floor = FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below)
-    plain = abs(floor)
+def _equal(a: list[Any], b: list[Any]) -> bool:
+    """Whether two rows are equal; NaN, which a list holds equal to itself, is not."""
+    if a == b:
+        total = sum(a)
+        return total == total or not any(x != x for x in a)
+    return False
+
+
+def _quick_look(tolerance: Tolerance, rules: Rules) -> Callable[[Any, Any], bool]:
+    """The function that says of most rows that agree that they do: plain numbers that differ by rounding,
+    where the root of the sum of squares is within what three of their cells allow."""
     rtol, atol, by_row = tolerance.rtol, tolerance.atol, tolerance.by_row
+    plain = abs(FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below))
 
-    def look(i: int, a: list[Any], b: list[Any]) -> None:
-        columns, wrong = None, []
-        found.unequal = True
-        apart = list(map(sub, b, a))
-        squares = dot(apart, apart)
-        if by_row:
-            size = max(abs(a[0]), abs(a[len(a) // 2]), abs(a[-1]))
-            if size < plain and squares <= (atol + rtol * size) ** 2:
-                return
-        if not squares < plain or not min(a) > floor:  # not just plain numbers
-            a, b, columns, wrong = _visible(a, b, rules, found)
-            apart = list(map(sub, b, a))
-        found.other_class += len(wrong)
-        first = min(wrong, default=None)
-        place = _first_beyond(a, b, apart) if a else None
-        if place is not None:
-            place = place if columns is None else columns[place]
-            first = place if first is None else min(first, place)
-        if first is not None:
-            found.agrees = False
-            found.first_over = found.first_over or (i, first)
-
-    def _first_beyond(a: list[Any], b: list[Any], apart: list[float]) -> int | None:
+    def near(a: Any, b: Any) -> bool:
         if not by_row:
-            first = next((j for j, (d, x) in enumerate(zip(apart, a)) if abs(d) > atol + rtol * abs(x)), None)
-            if first is not None:
-                found.beyond.append((a, b, atol))
-            return first
-        largest = max(max(apart), -min(apart))
-        allowed = atol + rtol * max(max(a), -min(a))
-        if largest > allowed:
-            allowed = max(allowed, atol + rtol * found.sides[0].spread)
-        if largest <= allowed:
-            return None
-        found.beyond.append((a, b, allowed))
-        return next(j for j, d in enumerate(apart) if abs(d) > allowed)
+            return False
+        size = max(abs(a[0]), abs(a[len(a) // 2]), abs(a[-1]))
+        apart = list(map(sub, b, a))
+        return size < plain and dot(apart, apart) <= (atol + rtol * size) ** 2
 
-    return look
+    return near
+
+
+def _beyond(difference: Difference, a: list[Any], b: list[Any]) -> list[int]:
+    """The columns of a row that do not agree."""
+    tolerance, rules = difference.tolerance, difference.rules
+    p, q, columns, wrong = _visible(a, b, rules, Classes())
+    rtol, atol, of_cell = tolerance.rtol, tolerance.atol, tolerance.of_cell
+    apart = list(map(sub, q, p))
+    if not tolerance.by_row:
+        far = [j for j, d, x in zip(columns, apart, p) if abs(d) > atol + rtol * abs(x)]
+    elif not p:
+        far = []
+    else:
+        largest = max(max(apart), -min(apart))
+        allowed = atol + rtol * max(max(p), -min(p))
+        if largest > allowed:
+            allowed = max(allowed, atol + rtol * difference.sides[0].spread)
+        far = []
+        if largest > allowed:
+            far = [j for j, d, y in zip(columns, apart, q) if abs(d) > allowed + of_cell(y)]
+    return sorted(wrong + far) if wrong else far
 
 
 def _visible(
-    a: list[Any], b: list[Any], rules: Rules, found: Difference
-) -> tuple[list[Any], list[Any], list[int], list[int]]:
+    a: list[Any], b: list[Any], rules: Rules, counts: Classes
+) -> tuple[list[Any], list[Any], Sequence[int], list[int]]:
     """The cells that are numbers on both sides, their columns, and the columns that do not agree
-    because one is masked, NaN or infinite and the other is not."""
+    because one is masked, NaN or infinite and the other is not (which are counted)."""
     below = rules.masked_below
     if below is None:  # mostly the same cells are hidden, and the others are plain numbers
         keep = list(map(FLOOR.__lt__, a))
         if keep == list(map(FLOOR.__lt__, b)):
-            p, q = list(compress(a, keep)), list(compress(b, keep))
-            hidden = {x for row in (a, b) for x in row if not x > FLOOR}
+            p, q = (a, b) if all(keep) else (list(compress(a, keep)), list(compress(b, keep)))
+            hidden = {x for row in (a, b) for x in row if not x > FLOOR} if len(p) < len(a) else ()
             if math.isfinite(sum(p)) and math.isfinite(sum(q)) and all(map(is_masked, hidden)):
-                return p, q, list(compress(range(len(a)), keep)), []
+                return p, q, range(len(a)) if p is a else list(compress(range(len(a)), keep)), []
     keep = []
     wrong: list[int] = []
     for j, (x, y) in enumerate(zip(a, b)):
         plain = False
         if x != x or y != y:
             if not (rules.nan_equal and x != x and y != y):
-                found.nan += 1
+                counts.nan += 1
                 wrong.append(j)
         else:
             hidden, other = is_masked(x, below), is_masked(y, below)
             if hidden != other:
                 if hidden:
-                    found.masked_reference += 1
+                    counts.masked_reference += 1
                 else:
-                    found.masked_yours += 1
+                    counts.masked_yours += 1
                 wrong.append(j)
             elif not hidden:
                 plain = math.isfinite(x) and math.isfinite(y)
                 if not plain and x != y:
                     wrong.append(j)
         keep.append(plain)
+    counts.wrong += len(wrong)
     columns = list(compress(range(len(a)), keep))
     return list(compress(a, keep)), list(compress(b, keep)), columns, wrong

@@ -15,19 +15,23 @@ from .comparison_text import comparison_data, comparison_text
 from .flow import Flow
 from .recording import Recording, listed
 from .relations import Relation
+from .rounding_reach import Reach
 
 DIFFERENT = ("differs", "other shape")
 
 
 @dataclass
 class TensorComparison:
-    """One tensor on both sides. status: "equal", "close" (within the tolerance), "carried" (beyond it, but what
-    its own inputs give), "harmless" (differs, but nothing after it does), "differs", "other shape"."""
+    """One tensor on both sides. status: "equal", "close" (within the tolerance), "carried" (beyond it, but
+    within what the rounding of its own inputs can do), "undecided" (too few digits to tell), "harmless"
+    (differs, but nothing after it does), "differs", "other shape"."""
 
     pair: Pair
     difference: Difference
     tolerance: Tolerance
     status: str
+    reach: Reach | None = None
+    """What rounding can do there, where that was looked into."""
 
     @property
     def name(self) -> str:
@@ -79,9 +83,21 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def verdict(self) -> str:
+        """ "the same", "different", or "undecided": printed with too few digits to tell."""
+        if self.divergences:
+            return "different"
+        return "undecided" if self.undecided else "the same"
+
+    @property
     def agrees(self) -> bool:
-        """Whether nothing differs but what is harmless."""
-        return not self.divergences
+        """Whether nothing differs but what is harmless, and nothing is undecided."""
+        return self.verdict == "the same"
+
+    @property
+    def undecided(self) -> list[TensorComparison]:
+        """The tensors that were printed with too few digits to tell whether they are the same."""
+        return [tensor for tensor in self.tensors if tensor.status == "undecided"]
 
     @property
     def first(self) -> Divergence | None:

@@ -9,28 +9,33 @@ surroundings   what the relation is where a difference begins
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from ...core.numbers import FLOAT
 from .alignment import Pair
 from .blind_rows import BlindRows
-from .cell_classes import Difference, Rules, measure
+from .cell_classes import Rules, measure
 from .comparison import DIFFERENT, Comparison, Divergence, TensorComparison
 from .matched import Matched
-from .recheck import Recheck
+from .replay import Replay
+from .rounding_reach import Reaches
 from .surroundings import Surroundings
 from .tolerance import SURE, Tolerances
 
 
 def judge(matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRows) -> Comparison:
     """The comparison of two recordings whose tensors are matched."""
-    measured = _Measuring(tolerances, rules, blind)
-    results = {key: [measured.pair(key, pair) for pair in matched.by_key[key]] for key in matched.order}
+    measuring = _Measuring(tolerances, rules, blind, matched)
+    results = {key: [measuring.pair(key, pair) for pair in matched.by_key[key]] for key in matched.order}
     differs = {key: any(t.status in DIFFERENT for t in tensors) for key, tensors in results.items()}
-    notes: list[str] = []
-    Recheck(matched, tolerances, rules, blind).settle(results, differs, notes)
+    _settle(matched, tolerances, results, differs)
 
     def sure(key: str) -> bool:
         """Whether a tensor that agrees does so by more than its tolerance."""
-        return all(t.difference.worst <= (SURE if tolerances.wide else 1.0) for t in results[key])
+        return all(
+            t.status != "undecided" and t.difference.worst <= (SURE if tolerances.wide else 1.0)
+            for t in results[key]
+        )
 
     harmless = set() if matched.flow is None else matched.flow.harmless(differs, sure)
     surroundings = Surroundings(matched, tolerances, rules)
@@ -52,33 +57,64 @@ def judge(matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRo
             for key, tensors in results.items()
             if key in harmless
         },
-        notes,
     )
 
 
 class _Measuring:
     """How far the two sides of a tensor are apart, and whether that is too far."""
 
-    def __init__(self, tolerances: Tolerances, rules: Rules, blind: BlindRows) -> None:
-        self.tolerances, self.rules, self.blind = tolerances, rules, blind
+    def __init__(self, tolerances: Tolerances, rules: Rules, blind: BlindRows, matched: Matched) -> None:
+        self.tolerances, self.rules, self.blind, self.matched = tolerances, rules, blind, matched
 
     def pair(self, key: str, pair: Pair) -> TensorComparison:
+        """By the strictest tolerance that holds: for numbers in full, for printed ones, for a shorter format."""
         tolerance = self.tolerances.of(key, pair)
-        if pair.reference.shape != pair.yours.shape:
-            cells = pair.reference.size
-            sides = (pair.reference, pair.yours)
-            apart = Difference(sides, self.rules, tolerance, cells, agrees=False, other_class=cells)
-            return TensorComparison(pair, apart, tolerance, "other shape")
+        rules = replace(self.rules, nan_equal=True) if self.matched.is_input(key) else self.rules
         skip = self.blind.skip(key)
-        difference = measure(pair.reference, pair.yours, tolerance, self.rules, skip)
-        if not difference.agrees:
-            coarser = self.tolerances.coarser(key, pair)
-            if coarser is not None:
-                again = measure(pair.reference, pair.yours, coarser, self.rules, skip)
-                if again.agrees:
-                    difference, tolerance = again, coarser
-        status = "differs" if not difference.agrees else "close" if difference.unequal else "equal"
-        return TensorComparison(pair, difference, tolerance, status)
+        difference = measure(pair.reference, pair.yours, tolerance, rules, skip)
+        if not difference.comparable:
+            return TensorComparison(pair, difference, tolerance, "other shape")
+        if difference.agrees:
+            return TensorComparison(pair, difference, tolerance, "close" if difference.unequal else "equal")
+        printed = self.tolerances.printed(key, pair)
+        if printed is not None:
+            wider, shown = printed
+            again = measure(pair.reference, pair.yours, wider, rules, skip)
+            if again.agrees:
+                decided = shown.sure and shown.half(pair.reference.spread) <= pair.reference.deviation
+                return TensorComparison(pair, again, wider, "close" if decided else "undecided")
+        coarser = self.tolerances.coarser(key, pair)
+        if coarser is not None:
+            again = measure(pair.reference, pair.yours, coarser, rules, skip)
+            if again.agrees:
+                return TensorComparison(pair, again, coarser, "close")
+        return TensorComparison(pair, difference, tolerance, "differs")
+
+
+def _settle(
+    matched: Matched,
+    tolerances: Tolerances,
+    results: Mapping[str, list[TensorComparison]],
+    differs: dict[str, bool],
+) -> None:
+    """Where a tensor is beyond its tolerance but within what the rounding of its own inputs can do, it agrees
+    ("carried") or is undecided, and what follows is judged from it."""
+    flow, trace = matched.flow, matched.trace
+    if flow is None or trace is None or tolerances.explicit or trace.numbers is not FLOAT:
+        return
+    reaches = Reaches(Replay(matched, tolerances, trace))
+    for key in flow.order:
+        whole = len(results[key]) == 1 and results[key][0].status == "differs"
+        computed = bool(flow.graph.node(flow.refs[key].node).operands)
+        if not (differs[key] and whole and computed) or any(differs[name] for name in flow.inputs(key)):
+            continue
+        tensor = results[key][0]
+        if tensor.pair.reference.shape != trace.spec(key).shape:
+            continue
+        tensor.reach = reaches.of(key, tensor.pair.yours)
+        if tensor.reach is not None and not tensor.reach.over:
+            undecided = tensor.reach.blind or not tensor.reach.shown.sure
+            differs[key], tensor.status = False, "undecided" if undecided else "carried"
 
 
 def _first(

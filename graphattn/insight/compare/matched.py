@@ -39,3 +39,11 @@ class Matched:
     def refs(self) -> Mapping[str, Ref]:
         """What each key is in the graph; {} without one."""
         return {} if self.flow is None else self.flow.refs
+
+    def is_input(self, key: str) -> bool:
+        """Whether a tensor is fed, not computed; unknown without a graph: then none is."""
+        return self.graph is not None and self.graph.node(self.refs[key].node).op.fed
+
+    def kind(self, key: str) -> str:
+        """float, bool or int."""
+        return "float" if self.graph is None else self.graph.spec(self.refs[key]).kind

@@ -30,7 +30,12 @@ NAME_LIMIT = 200
 
 def read_plain_text(text: str, what: str) -> dict[str, Any]:
     """Nested lists by name. A `GraphError` names the tensor and the line of what is wrong."""
-    values: dict[str, Any] = {}
+    return {name: value for name, (value, _) in read_cells(text, what).items()}
+
+
+def read_cells(text: str, what: str) -> dict[str, tuple[list[Any], list[str]]]:
+    """By name: nested lists of numbers, and the cells' texts."""
+    tensors: dict[str, tuple[list[Any], list[str]]] = {}
     place = 0
     while True:
         start = START.search(text, place)
@@ -38,18 +43,20 @@ def read_plain_text(text: str, what: str) -> dict[str, Any]:
             break
         name = " ".join(start["name"].split())[:NAME_LIMIT]
         where = f"{what} line {text.count(chr(10), 0, start.start('name')) + 1}: {name}"
-        if name in values:
+        if name in tensors:
             raise GraphError(f"{where} comes twice; expected each name once")
-        values[name], place = _brackets(text, start.end(), where)
-    if not values:
+        value, texts, place = _brackets(text, start.end(), where)
+        tensors[name] = value, texts
+    if not tensors:
         begins = nested.shown(text[:30]) if text.strip() else "nothing"
         raise GraphError(f"{what} holds {begins}; expected lines like `name = [[0.5, 1.0], [2.0, 3.0]]`")
-    return values
+    return tensors
 
 
-def _brackets(text: str, place: int, where: str) -> tuple[list[Any], int]:
-    """The nested lists that begin at a place, and where they end."""
+def _brackets(text: str, place: int, where: str) -> tuple[list[Any], list[str], int]:
+    """The nested lists that begin at a place, the texts of their cells, and where they end."""
     stack: list[list[Any]] = []
+    texts: list[str] = []
     while True:
         token = TOKEN.match(text, place)
         if token is None:
@@ -66,9 +73,10 @@ def _brackets(text: str, place: int, where: str) -> tuple[list[Any], int]:
         elif bracket == "]":
             done = stack.pop()
             if not stack:
-                return done, place
+                return done, texts, place
         elif cell is not None:
             stack[-1].append(_number(cell, where))
+            texts.append(cell)
 
 
 def _number(cell: str, where: str) -> float:

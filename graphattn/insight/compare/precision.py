@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import struct
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from sys import byteorder
 
 from ...core.errors import GraphError, suggest
@@ -32,9 +32,10 @@ ORDER = ("bfloat16", "float16", "float32", "float64")
 ACCUMULATOR_BITS = 24
 SAMPLE = 20_000
 """How many cells are looked at for the digits they need."""
-DIGITS = 9
-DECIMALS = 7
-"""The most decimals that are taken for a printed text's own rounding."""
+MANY = 64
+SOME = 4
+"""So many cells that need a short format show that they were rounded to it: by themselves, or where the other
+side was not."""
 
 
 def precision_of(name: object) -> Format:
@@ -95,50 +96,53 @@ def _needs(fmt: Format, cells: list[float]) -> bool:
     """Whether one in sixteen numbers, or more, would not do with two bits less, as three in four do of
     numbers that were rounded to this format."""
     numbers = [x for x in cells if x and math.isfinite(x)]
-    long = sum(not math.ldexp(math.frexp(x)[0], fmt.bits - 2).is_integer() for x in numbers)
-    return 16 * long >= len(numbers) > 0
+    return 16 * needing(fmt, numbers) >= len(numbers) > 0
 
 
-def decimals(tensors: Iterable[Recorded]) -> int | None:
-    """How many decimals the numbers were printed with, if they look printed: at most `DECIMALS`, for all."""
-    most, seen = 0, 0
-    for tensor in tensors:
-        for row in tensor.rows:
-            for x in row:
-                if isinstance(x, bool) or not abs(x) < 1e9:
-                    continue
-                seen += 1
-                while round(x, most) != x:
-                    most += 1
-                    if most > DECIMALS:
-                        return None
-    return most if most and seen >= 8 else None
+def needing(fmt: Format, cells: Iterable[float]) -> int:
+    """How many cells would not do with two bits less than the format has."""
+    return sum(
+        not math.ldexp(math.frexp(x)[0], fmt.bits - 2).is_integer() for x in cells if x and math.isfinite(x)
+    )
 
 
-def digits(tensors: Iterable[Recorded]) -> int | None:
-    """How many significant digits the numbers were printed with, if they look printed: at most `DIGITS`, for
-    all. A float32 that was printed by itself has 9 or fewer, a double has more."""
-    most = 1
-    for tensor in tensors:
-        for row in tensor.rows:
-            for x in row:
-                if isinstance(x, bool) or not abs(x) < math.inf:
-                    continue
-                while float(f"{x:.{most}g}") != x:
-                    most += 1
-                    if most > DIGITS:
-                        return None
-    return most
+def format_of(tensor: Recorded, other: Recorded) -> Format:
+    """The format of a tensor's cells: that of its type, or what the cells hold. That they are not short by
+    chance (exact results of small numbers) is told by how many there are, or by the `other` side of the
+    comparison, which is not short then."""
+    stated = PRECISIONS.get(tensor.dtype)
+    if stated is not None and stated is not FLOAT64:
+        return stated
+    found = held([tensor])
+    if found.bits >= ACCUMULATOR_BITS:
+        return found
+    count = needing(found, set(tensor.flat))
+    if count >= MANY or (count >= SOME and not holds(found, other.rows)):
+        return found
+    return FLOAT64
 
 
 def recorded_precision(recording: Recording) -> Format:
-    """The precision of a recording: of its trace's number type, else of the numbers themselves."""
+    """The precision that a recording looks to have: of its trace's number type, of its arrays' types, or of
+    the numbers themselves."""
     if recording.trace is not None:
         name = recording.trace.numbers.name.partition(":")[0]
-        if name in PRECISIONS:
-            return PRECISIONS[name]
-        return FLOAT64
-    return held(recording.tensors.values())
+        return PRECISIONS.get(name, FLOAT64)
+    stated = [PRECISIONS[t.dtype] for t in recording.tensors.values() if t.dtype in PRECISIONS]
+    finest = max(stated, key=lambda fmt: fmt.bits, default=FLOAT64)
+    return finest if finest is not FLOAT64 else held(recording.tensors.values())
+
+
+def shown_precision(recording: Recording, pairs: Sequence[tuple[Recorded, Recorded]]) -> Format:
+    """The same, with cells enough to show it; `pairs` are its tensors, each with its counterpart."""
+    looks = recorded_precision(recording)
+    if recording.trace is not None or looks.bits >= ACCUMULATOR_BITS:
+        return looks
+    if any(PRECISIONS.get(tensor.dtype) is looks for tensor, _ in pairs):
+        return looks
+    if sum(needing(looks, set(tensor.flat)) for tensor, _ in pairs) >= MANY:
+        return looks
+    return looks if any(format_of(tensor, other) is looks for tensor, other in pairs) else FLOAT64
 
 
 def growth(graph: Graph, fmt: Format) -> dict[Ref, float]:
@@ -157,7 +161,7 @@ def _own(graph: Graph, node: Node, unit: float) -> float:
     """What one step adds; `unit` is what one addition adds."""
     if node.op.moves or node.op.fed or not node.operands:
         return 0.0
-    longest = _longest(graph, node)
+    longest = longest_sum(graph, node)
     if node.op.kernel is None:  # a composite: several steps, one after the other
         return 3 * (2.0 + unit * math.sqrt(longest))
     specs = padded(node.op, graph.operand_specs(node.operands))
@@ -166,7 +170,7 @@ def _own(graph: Graph, node: Node, unit: float) -> float:
     return 2.0 + (unit * math.sqrt(longest) if flops > size else 0.0)
 
 
-def _longest(graph: Graph, node: Node) -> int:
+def longest_sum(graph: Graph, node: Node) -> int:
     """The most cells of an operand that go into one sum: its last axis, or the axis that goes away."""
     sizes = [1]
     for spec in graph.operand_specs(node.operands):

@@ -7,7 +7,8 @@ from typing import Any
 
 from ....core.errors import GraphError
 from ....core.trace import run
-from ..recording import Recorded, of_trace
+from ..reading import of_trace
+from ..recording import Recorded
 from ..relations import simple_relation
 from .by_value import alike, by_value
 from .families import stacked_parts

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..cell_classes import is_masked
-from ..precision import ORDER, PRECISIONS, decimals, holds
+from ..precision import ORDER, PRECISIONS, holds
+from ..printed import print_of_numbers
 from .chance import claimed, size_of
 from .each_line import lines_of
 from .sides import Relation, Sides
@@ -45,11 +46,14 @@ def rounding(sides: Sides) -> Iterator[Relation]:
                 )
                 yield Relation("rounding", text, {"precision": name, "exact": exact, "side": direction})
                 return
-    digits = decimals([b])
-    unit = 0.500001 * 10.0 ** -(digits or 0)
-    if digits and decimals([a]) is None and all(abs(x - y) <= unit + 1e-6 * abs(x) for _, _, x, y in cells):
-        detail = {"decimals": digits, "side": "yours"}
-        yield Relation("rounding", f"the reference rounded to {digits} decimals", detail)
+    shown = print_of_numbers(b.flat) if b.printed is None else b.printed
+    if (
+        shown is not None
+        and not shown.exact
+        and all(abs(x - y) <= shown.half(y) + 1e-6 * abs(x) for _, _, x, y in cells)
+    ):
+        detail = {"places": shown.places, "print": shown.kind, "side": "yours"}
+        yield Relation("rounding", f"the reference rounded to {shown}", detail)
         return
     size = size_of([x for _, _, x, _ in cells])
     for name in ("float64", "float32"):

@@ -1,0 +1,129 @@
+"""With how many digits numbers were printed, and so how far each may be from the number that was meant.
+
+Numbers of an array have their type, and nothing was left out. Of text, and of numbers of unknown origin:
+
+    text       every cell with as many decimals (some of them zeros at the end, or 8 cells): fixed;
+               every cell with an exponent and as many digits: significant
+    numbers    D the most decimals that a cell needs, S the most digits: fixed with D decimals if more cells
+               need D than need S, else significant with S digits. 15 digits, or whole numbers, are exact; and
+               fewer than half of the cells needing it is no evidence. Sure from 8 distinct cells that need it.
+
+Small tensors take the print of their group: inputs, or what was computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+EXACT_DIGITS = 15
+SURE_CELLS = 8
+OWN_CELLS = 16
+"""A tensor of so many distinct cells speaks for itself."""
+SAMPLE = 4096
+"""At most so many cells are looked at."""
+
+
+@dataclass(frozen=True)
+class Print:
+    """fixed: `places` decimals; significant: `places` digits; exact: nothing was left out. `sure`: whether
+    there were cells enough to say so."""
+
+    kind: str = "exact"
+    places: int = 0
+    sure: bool = True
+
+    @property
+    def exact(self) -> bool:
+        return self.kind == "exact"
+
+    def half(self, x: float) -> float:
+        """Half a unit of the last place: how far a printed number may be from the number that was meant."""
+        if self.kind == "fixed":
+            return 0.500001 * 10.0**-self.places
+        if self.kind == "significant" and x and math.isfinite(x):
+            return 0.500001 * 10.0 ** (math.floor(math.log10(abs(x))) + 1 - self.places)
+        return 0.0
+
+    def unit(self, size: float) -> float:
+        """The last place of a number of that size."""
+        return 2 * self.half(size)
+
+    def unsure(self) -> Print:
+        return replace(self, sure=False)
+
+    def __str__(self) -> str:
+        what = {"fixed": "decimal", "significant": "significant digit"}.get(self.kind, "digit")
+        return f"{self.places} {what}{'' if self.places == 1 else 's'}"
+
+
+EXACT = Print()
+
+
+def print_of_texts(texts: Sequence[str]) -> Print | None:
+    """The print of cells as they stand in a text; None where the texts alone do not tell."""
+    cells = [
+        text.lstrip("+-") for text in texts if text.lstrip("+-")[:1].isdigit() or text.lstrip("+-")[:1] == "."
+    ]
+    if not cells:
+        return None
+    if all("e" in cell.lower() for cell in cells):
+        mantissas = {len(cell.lower().partition("e")[0].replace(".", "")) for cell in cells}
+        return (
+            Print("significant", mantissas.pop(), len(set(cells)) >= SURE_CELLS)
+            if len(mantissas) == 1
+            else None
+        )
+    tails = {cell.partition(".")[2] for cell in cells}
+    lengths = {len(tail) for tail in tails}
+    if len(lengths) > 1 or any("e" in cell.lower() for cell in cells):
+        return None
+    (places,) = lengths
+    if places == 0 or places >= EXACT_DIGITS:
+        return EXACT if places else None
+    padded = any(tail.endswith("0") for tail in tails)
+    return Print("fixed", places) if padded or len(cells) >= SURE_CELLS else Print("fixed", places, False)
+
+
+def print_of_numbers(cells: Iterable[float]) -> Print | None:
+    """The print that numbers look like; None where there is no evidence of any."""
+    distinct = {abs(x) for x in islice(cells, SAMPLE) if type(x) is float and math.isfinite(x) and abs(x) < 1e9}
+    distinct.discard(0.0)
+    if not distinct:
+        return None
+    needs = []
+    for i, x in enumerate(distinct):
+        needs.append(_shortest(x))
+        if (
+            needs[-1][1] >= EXACT_DIGITS
+            and i >= 8
+            and sum(s >= EXACT_DIGITS for _, s in needs) * 4 > len(needs)
+        ):
+            return EXACT
+    decimals, digits = max(d for d, _ in needs), max(s for _, s in needs)
+    if digits >= EXACT_DIGITS:
+        return EXACT
+    if decimals == 0:
+        return None
+    fixed, significant = sum(d == decimals for d, _ in needs), sum(s == digits for _, s in needs)
+    most = max(fixed, significant)
+    if 2 * most < len(needs):
+        return None
+    sure = most >= SURE_CELLS
+    return Print("fixed", decimals, sure) if fixed > significant else Print("significant", digits, sure)
+
+
+def in_full(cells: Iterable[float], digits: int) -> bool:
+    """Whether no number needs more than so many digits to be read back."""
+    return all(float(f"{x:.{digits}g}") == x or x != x for x in cells)
+
+
+def _shortest(x: float) -> tuple[int, int]:
+    """How many decimals and how many significant digits a number needs to be read back."""
+    mantissa, _, exponent = repr(x).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = fraction.rstrip("0")
+    digits = (whole + fraction).lstrip("0")
+    return max(0, len(fraction) - int(exponent or 0)), len(digits.rstrip("0") or "0")

@@ -1,0 +1,144 @@
+"""Whether a difference is no more than what rounding can do, from many moved passes (`replay`).
+
+    s² = (Σ d² + 4 · the row's mean of σ̂²) / (K + 4)          d: how far a cell moved; K passes; σ̂² = Σ d² / K
+
+A cell differs where |yours − expected| > ½ u + L · s + 4 · 2⁻ᵇ · |expected|. K = 8 and L = 8; where a cell lies
+within 0.5 to 30 times of what is allowed, 24 passes more: K = 32 and L = 6.5. Of 1.5 million cells of right
+runs the farthest lay at 6.4 s for K = 8.
+
+Undecided is a tensor for which rounding reaches as far as its cells are spread, or one that agrees only if it
+was printed in a way that too few cells show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import median
+from typing import Any
+
+from ...core.errors import GraphError
+from .cell_classes import is_masked
+from .printed import Print
+from .recording import Recorded
+from .replay import Replay, rows_of
+
+FIRST, MORE = 2, 24
+PASSES = 8
+"""After so many passes most is decided; FIRST tell what is far beyond."""
+FAR = 60.0
+"""So many times what is allowed after the first passes, and no more passes are made."""
+LIMITS = {8: 8.0, 32: 6.5}
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far rounding reaches in a tensor. `over`: cells beyond; `worst`: the farthest, as a multiple of what
+    is allowed; `share`: what is allowed to the middle cell, as a part of the tensor's spread."""
+
+    over: int
+    worst: float
+    share: float
+    shown: Print
+
+    @property
+    def blind(self) -> bool:
+        """Whether what was not printed reaches as far as the cells are spread, so that nothing can be told."""
+        return not self.shown.exact and self.share > 1.0
+
+    @property
+    def digits_wanted(self) -> int:
+        """How many digits more would show a mistake of one part in a hundred."""
+        return max(1, math.ceil(math.log10(max(self.share, 0.011) / 0.01)))
+
+
+class Reaches:
+    """What rounding can do to the tensors of a comparison."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        self.bits = replay.tolerances.precision.bits
+
+    def of(self, key: str, yours: Recorded) -> Reach | None:
+        """How far rounding reaches in a tensor; None where its segment cannot be evaluated."""
+        shown = self.replay.tolerances.prints.of(self.replay.matched.by_key[key][0])
+        try:
+            expected = rows_of(self.replay.value(key), len(yours.shape))
+        except GraphError:
+            return None
+        judged = _Judged(yours.rows, expected, shown, self.bits)
+        if judged.other_class:
+            return Reach(judged.other_class, math.inf, 0.0, shown)
+        random = Random(SEED)
+        for count in (FIRST, PASSES - FIRST, MORE):
+            for _ in range(count):
+                judged.add(rows_of(self.replay.value(key, self.replay.mover(random)), len(yours.shape)))
+            reach = judged.reach()
+            if reach.worst > FAR * (3 if judged.passes == FIRST else 0.5) or (
+                judged.passes >= PASSES and reach.worst < 0.5
+            ):
+                break
+        return reach
+
+
+class _Judged:
+    """The cells of yours, what was expected, and how far they moved so far."""
+
+    def __init__(
+        self, yours: Sequence[Sequence[Any]], expected: list[list[float]], shown: Print, bits: int
+    ) -> None:
+        self.yours, self.expected, self.shown, self.unit = yours, expected, shown, 2.0**-bits
+        self.squares = [[0.0] * len(row) for row in expected]
+        self.passes = 0
+        self.other_class = sum(
+            not _same_class(x, y)
+            for a, b in zip(expected, yours, strict=True)
+            for x, y in zip(a, b, strict=True)
+        )
+
+    def add(self, moved: list[list[float]]) -> None:
+        """One more pass."""
+        self.passes += 1
+        for total, a, b in zip(self.squares, self.expected, moved):
+            for j, (x, y) in enumerate(zip(a, b)):
+                d = y - x
+                if d - d == 0.0:
+                    total[j] += d * d
+
+    def reach(self) -> Reach:
+        limit = LIMITS.get(self.passes, 8.0)
+        room, worst, over = [], 0.0, 0
+        for total, a, b in zip(self.squares, self.expected, self.yours):
+            mean = sum(total) / self.passes / len(total)
+            for squares, x, y in zip(total, a, b):
+                if not math.isfinite(x) or is_masked(x):
+                    continue
+                s = math.sqrt((squares + 4 * mean) / (self.passes + 4))
+                allowed = self.shown.half(y) + limit * s + 4 * self.unit * abs(x)
+                apart = abs(y - x)
+                room.append(allowed)
+                ratio = apart / allowed if allowed else math.inf if apart else 0.0
+                worst = max(worst, ratio)
+                over += ratio > 1.0
+        return Reach(over, worst, _share(room, self.expected), self.shown)
+
+
+def _same_class(x: float, y: float) -> bool:
+    if is_masked(x) or is_masked(y):
+        return is_masked(x) and is_masked(y)
+    return x == y if not (math.isfinite(x) and math.isfinite(y)) else True
+
+
+def _share(room: list[float], expected: list[list[float]]) -> float:
+    """The middle of what is allowed as a part of the spread of the cells."""
+    cells = [x for row in expected for x in row if math.isfinite(x) and not is_masked(x)]
+    if not cells:
+        return 0.0
+    size = math.sqrt(math.fsum(x * x for x in cells) / len(cells))
+    mean = math.fsum(cells) / len(cells)
+    spread = math.sqrt(math.fsum((x - mean) ** 2 for x in cells) / len(cells)) if len(cells) > 1 else size
+    middle = median(room)
+    return middle / (spread or size) if spread or size else 0.0
