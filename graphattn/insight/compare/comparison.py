@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from textwrap import shorten
 from typing import Any
 
 from ...core.errors import GraphError
 from ...core.rounded import Format
 from .alignment import Alignment, Pair
 from .cell_classes import Difference, Tolerance
-from .comparison_text import comparison_data, comparison_text
+from .comparison_data import comparison_data
+from .comparison_text import comparison_text, headline
 from .flow import Flow
+from .printed import Print
 from .recording import Recording, listed
 from .relations import Relation
 from .rounding_reach import Reach
 
 DIFFERENT = ("differs", "other shape")
+SAYS_IT_ALL = frozenset(
+    ("sign", "factor", "offset", "other tensor", "transpose", "rows permuted", "columns permuted",
+     "heads permuted", "masked cells", "rounding", "NaN", "rows shifted")
+)  # fmt: skip
+"""Kinds of relations that need no explanation beside them."""
 
 
 @dataclass
@@ -38,14 +46,19 @@ class TensorComparison:
         return self.pair.reference.name
 
     @property
-    def index(self) -> tuple[int, ...] | None:
-        """Where the largest difference is, or the first cell that does not agree."""
-        at = self.difference.absolute_at
-        if not self.difference.agrees and (
-            self.difference.nan or self.difference.masked_reference or at is None
+    def place(self) -> tuple[int, int] | None:
+        """Row and column of the largest difference, or of the first cell that does not agree."""
+        difference = self.difference
+        if not difference.agrees and (
+            difference.nan or difference.masked_reference or difference.absolute_at is None
         ):
-            at = self.difference.first_over
-        return None if at is None else self.pair.reference.index(*at)
+            return difference.first_over
+        return difference.absolute_at
+
+    @property
+    def index(self) -> tuple[int, ...] | None:
+        """The same, as an index of the tensor."""
+        return None if self.place is None else self.pair.reference.index(*self.place)
 
 
 @dataclass
@@ -57,16 +70,24 @@ class Divergence:
     inputs: tuple[str, ...]
     between: tuple[str, ...]
     find: Callable[[TensorComparison], list[Relation]] = field(repr=False)
-    source: bool = False
-    """Whether it is an input of the graph."""
+    role: str = "computed"
+    """"computed", "input" (it is fed), or "made" (the graph makes it without any input)."""
+    explain: Callable[[str], list[str]] = field(default=lambda key: [], repr=False)
 
     @cached_property
     def relations(self) -> list[Relation]:
         """What yours has to do with the reference there, the simplest first."""
         return self.find(self.comparison)
 
+    @cached_property
+    def explanations(self) -> list[str]:
+        """Changes of the graph that give yours from your own recorded inputs ("without …", "with …"), where no
+        relation says as much; the likeliest first."""
+        plain = self.relations and self.relations[0].kind in SAYS_IT_ALL
+        return [] if plain or self.role != "computed" else self.explain(self.key)
 
-@dataclass
+
+@dataclass(repr=False)
 class Comparison:
     """What `compare` found (see the module's docstring)."""
 
@@ -80,6 +101,10 @@ class Comparison:
     flow: Flow | None
     harmless: dict[str, Divergence] = field(default_factory=dict)
     """What differs though everything computed from it agrees."""
+    explicit: bool = False
+    """Whether the tolerance was given."""
+    printed: Print | None = None
+    """With how many digits yours was printed, if not in full."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -98,6 +123,24 @@ class Comparison:
     def undecided(self) -> list[TensorComparison]:
         """The tensors that were printed with too few digits to tell whether they are the same."""
         return [tensor for tensor in self.tensors if tensor.status == "undecided"]
+
+    @property
+    def uncompared(self) -> list[str]:
+        """The tensors of yours that nothing was compared with."""
+        return self.alignment.yours_left
+
+    @property
+    def only_ends(self) -> bool:
+        """Whether only inputs and results of the graph were compared."""
+        flow = self.flow
+        return flow is not None and all(
+            flow.graph.node(ref.node).op.fed or self.is_result(key) for key, ref in flow.refs.items()
+        )
+
+    def is_result(self, key: str) -> bool:
+        """Whether a tensor is a result of the graph."""
+        flow = self.flow
+        return flow is not None and flow.refs[key] in {t.ref for t in flow.graph.outputs.values()}
 
     @property
     def first(self) -> Divergence | None:
@@ -122,3 +165,6 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return f"<comparison: {shorten(headline(self), 200)}>"

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .recording import listed
+from .recording import listed, sizes
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Divergence, TensorComparison
@@ -28,49 +27,80 @@ OTHERS = 24
 def comparison_text(comparison: Comparison, everything: bool = False) -> str:
     """The report (see the module's docstring)."""
     lines = [*_verdict(comparison), "", *_remarks(comparison), "", *_table(comparison, everything)]
-    return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
+    return "\n".join(plain(line.rstrip()) for line in lines).strip("\n") + "\n"
+
+
+def headline(comparison: Comparison) -> str:
+    """The verdict in one line."""
+    if comparison.first is not None:
+        line = _different(comparison, comparison.first)
+    elif comparison.undecided:
+        line = _undecided(comparison)
+    else:
+        line = _same(comparison)
+    left = comparison.uncompared
+    return line + (f"; nothing was compared with {len(left)} of yours: {listed(left)}" if left else "")
+
+
+def plain(text: str) -> str:
+    """Text from files without what a terminal would take for a command."""
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 # ---------------------------------------------------------------- the first lines
 
 
 def _verdict(comparison: Comparison) -> list[str]:
+    lines = textwrap.wrap(headline(comparison), WIDTH, break_long_words=False, break_on_hyphens=False)
     first = comparison.first
     if first is None:
-        return _agreement(comparison)
-    lines = _divergence(comparison, first)
+        return lines + _nearest(comparison)
+    lines += _divergence(comparison, first)
     others = comparison.divergences[1:OTHERS]
-    same = [d for d in others if _simplest(d) == _simplest(first)]
+    same = [d for d in others if _simplest(d) and _simplest(d) == _simplest(first)]
     if same:
         lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
-        lines += _wrapped(f"also, apart from that: {other.comparison.name}: yours is {_told(other)}")
+        lines += _wrapped(f"also, apart from that: {other.comparison.name}: {_relation(other)}")
     return lines
 
 
+def _different(comparison: Comparison, first: Divergence) -> str:
+    name = first.comparison.name
+    if first.comparison.status == "other shape":
+        return f"different: {name} has another shape"
+    if first.role == "input":
+        return f"different: {name} is an input; the two runs were not given the same"
+    if first.role == "made":
+        return f"different: {name}, which the graph makes without any input"
+    if comparison.flow is None:
+        return f"different: {name} is the first to differ, in the reference's order (there is no graph)"
+    if first.inputs:
+        return f"different: {name} is the first to differ; its inputs agree"
+    return f"different: {name} is the first to differ (yours did not record its inputs)"
+
+
 def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
-    found = first.comparison
-    name = found.name
-    if first.source:
-        head = f"different: {name}, which is not computed but given: the two runs were not given the same"
-    elif comparison.flow is None:
-        head = f"different: {name} is the first to differ, in the reference's order (there is no graph)"
-    elif first.inputs:
-        head = f"different: {name} is the first to differ; its inputs agree"
-    else:
-        head = f"different: {name} is the first to differ (yours did not record its inputs)"
-    lines = textwrap.wrap(head, WIDTH, break_long_words=False)
-    if found.pair.yours.name != name:
-        lines += _wrapped(f"yours calls it {found.pair.yours.name} (matched by {found.pair.how})")
-    lines += _wrapped(f"yours is {_told(first)}")
+    tensor = first.comparison
+    pair, lines = tensor.pair, []
+    if pair.yours.name != tensor.name:
+        lines += _wrapped(f"yours calls it {pair.yours.name} (matched by {pair.how})")
+    lines += _wrapped(_relation(first))
+    for explanation in first.explanations[:2]:
+        lines += _wrapped(f"yours is what this graph gives {explanation}")
     step = _step(comparison, first)
-    lines += _wrapped(
-        f"{step}   {_shape(found.pair.reference.shape)}" if step else _shape(found.pair.reference.shape)
-    )
-    lines += _wrapped(_where(found))
+    lines += _wrapped(f"{step}   {sizes(pair.reference.shape)}" if step else sizes(pair.reference.shape))
+    lines += _wrapped(_where(tensor))
+    if tensor.reach is not None and not tensor.reach.shown.exact and math.isfinite(tensor.reach.worst):
+        count = f"{tensor.reach.over:,} cell{'s lie' if tensor.reach.over > 1 else ' lies'}"
+        lines += _wrapped(f"{count} up to {tensor.reach.worst:.3g} times outside of what rounding can do")
     if first.inputs:
         lines += _wrapped(f"agrees before it: {listed(list(first.inputs), 10)}")
-    if first.between:
+    if first.between and first.inputs and comparison.is_result(first.key) and comparison.only_ends:
+        lines += _wrapped(
+            f"nothing between the inputs and {tensor.name} was recorded; the mistake may be in any step"
+        )
+    elif first.between:
         lines += _wrapped(
             f"not recorded between them: {listed(list(first.between), 10)};"
             " the mistake may be in any of these steps"
@@ -82,10 +112,10 @@ def _simplest(divergence: Divergence) -> str:
     return divergence.relations[0].text if divergence.relations else ""
 
 
-def _told(divergence: Divergence) -> str:
-    if not divergence.relations:
-        return "in no relation to the reference that was looked for"
-    return "; ".join(relation.text for relation in divergence.relations[:3])
+def _relation(divergence: Divergence) -> str:
+    if divergence.relations:
+        return f"yours is {'; '.join(relation.text for relation in divergence.relations[:3])}"
+    return "no simple relation between yours and the reference was found"
 
 
 def _step(comparison: Comparison, first: Divergence) -> str:
@@ -94,7 +124,7 @@ def _step(comparison: Comparison, first: Divergence) -> str:
         return ""
     graph = flow.graph
     node = graph.node(flow.refs[first.key].node)
-    if not node.operands:
+    if node.op.fed:
         return ""
     inner = [graph.tensor_name(ref) for ref in node.operands if ref is not None]
     inner += [f"{key}={value}" for key, value in node.given.items()]
@@ -103,19 +133,18 @@ def _step(comparison: Comparison, first: Divergence) -> str:
         if len(node.ports) == 1
         else ", ".join(node.tensor_name(p) for p in range(min(2, len(node.ports))))
     )
-    return f"{name} = {node.op.name}({', '.join(inner)})"
+    return f"{name} = {node.op.name}({textwrap.shorten(', '.join(inner), 200)})"
 
 
-def _where(found: TensorComparison) -> str:
-    difference = found.difference
-    text = ""
-    index = found.index
-    if index is not None:
-        at = difference.first_over if index != _at(found, difference.absolute_at) else difference.absolute_at
-        assert at is not None
-        row, column = at
-        a, b = found.pair.reference.rows[row][column], found.pair.yours.rows[row][column]
-        text = f"at {list(index)}   the reference {number(a)}   yours {number(b)}   "
+def _where(tensor: TensorComparison) -> str:
+    difference, pair = tensor.difference, tensor.pair
+    if not difference.comparable:
+        return f"the reference {sizes(pair.reference.shape)}   yours {sizes(pair.yours.shape)}"
+    text, place = "", tensor.place
+    if place is not None:
+        row, column = place
+        a, b = pair.reference.rows[row][column], pair.yours.rows[row][column]
+        text = f"at {list(pair.reference.index(*place))}   the reference {number(a)}   yours {number(b)}   "
     text += f"{difference.over:,} of {difference.cells:,} cells differ"
     more = []
     if difference.nan:
@@ -127,31 +156,58 @@ def _where(found: TensorComparison) -> str:
     return text + (f" ({', '.join(more)})" if more else "")
 
 
-def _at(found: TensorComparison, at: tuple[int, int] | None) -> tuple[int, ...] | None:
-    return None if at is None else found.pair.reference.index(*at)
-
-
-def _agreement(comparison: Comparison) -> list[str]:
+def _same(comparison: Comparison) -> str:
     tensors = comparison.tensors
     count = f"{len(tensors)} tensor{'s' if len(tensors) > 1 else ''}"
     if all(t.status == "equal" for t in tensors):
-        return [f"the same: {count}, every cell equal"]
+        return f"the same: {count}, every cell equal"
+    if comparison.explicit:
+        return f"the same but for the tolerance: {count}"
+    if comparison.printed is not None:
+        return f"the same to the {comparison.printed} that were printed: {count}"
     name = comparison.precision.name
-    harmless = [t for t in tensors if t.status == "harmless"]
     what = f"rounding to {name}" if name != "float64" else "the rounding of float64"
-    if comparison.notes and comparison.notes[0].startswith("tolerance"):
-        what = "the tolerance"
-    line = f"the same but for {what}: {count}"
-    lines = [line]
-    worst = max(tensors, key=lambda t: 0.0 if t.status == "harmless" else t.difference.worst)
-    lines += _wrapped(
-        f"nearest to its limit: {worst.name}, {number(worst.difference.absolute)} apart,"
-        f" {100 * worst.difference.worst:.0f} % of what is allowed"
-    )
-    if harmless:
-        names = listed(list(dict.fromkeys(t.name for t in harmless)), 8)
-        lines += _wrapped(f"differs without harm, since what is computed from it agrees: {names}")
+    return f"the same but for {what}: {count}"
+
+
+def _undecided(comparison: Comparison) -> str:
+    undecided = comparison.undecided
+    names = listed([tensor.name for tensor in undecided], 4)
+    count = f"{len(undecided)} of {len(comparison.tensors)} tensors"
+    return f"undecided: {count} cannot be told from rounding: {names}"
+
+
+def _nearest(comparison: Comparison) -> list[str]:
+    """How near it was, and what would have been seen."""
+    tensors, lines = comparison.tensors, []
+    for tensor in comparison.undecided[:3]:
+        lines += _wrapped(f"{tensor.name}: {_doubt(comparison, tensor)}")
+    judged = [t for t in tensors if t.status == "close"]
+    if judged:
+        worst = max(judged, key=lambda t: t.difference.worst)
+        lines += _wrapped(
+            f"nearest to its limit: {worst.name}, {number(worst.difference.absolute)} apart,"
+            f" {100 * worst.difference.worst:.0f} % of what is allowed"
+        )
+    carried = [t for t in tensors if t.status == "carried" and t.reach is not None]
+    if carried:
+        share = max(t.reach.share for t in carried if t.reach is not None)
+        lines += _wrapped(f"a mistake above {share:.2g} of a tensor's spread would show")
+    harmless = listed(list(dict.fromkeys(t.name for t in tensors if t.status == "harmless")), 8)
+    if harmless != "none":
+        lines += _wrapped(f"differs without harm, since what is computed from it agrees: {harmless}")
     return lines
+
+
+def _doubt(comparison: Comparison, tensor: TensorComparison) -> str:
+    reach = tensor.reach
+    if reach is None or not reach.blind:
+        return "it agrees if it was rounded when it was printed, which so few cells do not show"
+    digits = reach.digits_wanted
+    return (
+        f"with {reach.shown} rounding moves it by {100 * reach.share:.0f} % of its spread;"
+        f" {digits} more digit{'s' if digits > 1 else ''}, or float32, would decide"
+    )
 
 
 # ---------------------------------------------------------------- remarks
@@ -163,19 +219,20 @@ def _remarks(comparison: Comparison) -> list[str]:
     if (comparison.reference.title, comparison.yours.title) != ("the reference", "yours"):
         lines.append(f"the reference: {comparison.reference.title}   yours: {comparison.yours.title}")
     lines += _hanging("tolerance", comparison.tolerance_text)
-    for key, found in comparison.harmless.items():
-        told = f"yours is {found.relations[0].text}" if found.relations else "yours differs"
-        lines += _hanging("harmless", f"{key}: {told}; everything computed from it agrees")
+    for key, divergence in comparison.harmless.items():
+        said = f"yours is {divergence.relations[0].text}" if divergence.relations else "yours differs"
+        lines += _hanging("harmless", f"{key}: {said}; everything computed from it agrees")
     carried = [t.name for t in comparison.tensors if t.status == "carried"]
     if carried:
-        lines += _hanging("carried", f"{listed(carried)}: beyond the tolerance, but what their own inputs give")
+        lines += _hanging(
+            "carried",
+            f"{listed(carried)}: beyond the tolerance, within what the rounding of their inputs can do",
+        )
     renamed = _renamed(comparison)
     if renamed:
         lines += _hanging("matched", listed(renamed, 12))
     if alignment.reference_left and len(alignment.reference_left) < len(comparison.reference.tensors):
         lines += _hanging("not in yours", listed(alignment.reference_left))
-    if alignment.yours_left:
-        lines += _hanging("not in the reference", listed(alignment.yours_left))
     for note in comparison.notes:
         lines += _hanging("note", note)
     return lines
@@ -184,9 +241,9 @@ def _remarks(comparison: Comparison) -> list[str]:
 def _renamed(comparison: Comparison) -> list[str]:
     """What was not matched by a name: the reference = yours (by value); the parts of one tensor together."""
     wholes: dict[tuple[str, str], list[str]] = {}
-    for found in comparison.tensors:
-        if found.pair.how not in ("name", "mapping"):
-            wholes.setdefault((found.pair.other, found.pair.how), []).append(found.name)
+    for tensor in comparison.tensors:
+        if tensor.pair.how not in ("name", "mapping"):
+            wholes.setdefault((tensor.pair.other, tensor.pair.how), []).append(tensor.name)
     return [
         f"{names[0]}{f' … {names[-1]}' if len(names) > 1 else ''} = {other} (by {how})"
         for (other, how), names in wholes.items()
@@ -237,16 +294,16 @@ def _table(comparison: Comparison, everything: bool) -> list[str]:
     return lines
 
 
-def _row(found: TensorComparison) -> tuple[str, ...]:
-    difference = found.difference
+def _row(tensor: TensorComparison) -> tuple[str, ...]:
+    difference = tensor.difference
     return (
-        found.name,
-        _shape(found.pair.reference.shape),
-        found.status,
+        tensor.name,
+        sizes(tensor.pair.reference.shape),
+        tensor.status,
         number(difference.absolute),
         number(difference.relative),
         f"{difference.ulps:.3g}",
-        "" if found.index is None else str(list(found.index)),
+        "" if tensor.index is None else str(list(tensor.index)),
     )
 
 
@@ -259,76 +316,3 @@ def number(x: float) -> str:
     if math.isinf(x):
         return "inf" if x > 0 else "-inf"
     return f"{x + 0.0:.6g}"
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return " × ".join(map(str, shape)) or "scalar"
-
-
-# ---------------------------------------------------------------- data
-
-
-def comparison_data(comparison: Comparison) -> dict[str, Any]:
-    """As dicts and lists that JSON can hold; infinities and NaN are texts."""
-    return {
-        "format": "graphattn comparison",
-        "version": 1,
-        "agrees": comparison.agrees,
-        "precision": comparison.precision.name,
-        "tolerance": comparison.tolerance_text,
-        "first": None if comparison.first is None else _divergence_data(comparison.first),
-        "divergences": [_divergence_data(d) for d in comparison.divergences],
-        "harmless": {
-            key: [_relation_data(relation) for relation in found.relations]
-            for key, found in comparison.harmless.items()
-        },
-        "not in yours": comparison.alignment.reference_left,
-        "not in the reference": comparison.alignment.yours_left,
-        "notes": comparison.notes,
-        "tensors": [_tensor_data(t) for t in comparison.tensors],
-    }
-
-
-def _divergence_data(divergence: Divergence) -> dict[str, Any]:
-    return {
-        "tensor": divergence.comparison.name,
-        "yours": divergence.comparison.pair.yours.name,
-        "inputs": list(divergence.inputs),
-        "not recorded between": list(divergence.between),
-        "relations": [_relation_data(relation) for relation in divergence.relations],
-    }
-
-
-def _relation_data(relation: Any) -> dict[str, Any]:
-    return {"kind": relation.kind, "text": relation.text, "detail": _plain(relation.detail)}
-
-
-def _tensor_data(found: TensorComparison) -> dict[str, Any]:
-    difference, pair = found.difference, found.pair
-    return {
-        "name": found.name,
-        "yours": pair.yours.name,
-        "matched by": pair.how,
-        "shape": list(pair.reference.shape),
-        "shape in yours": list(pair.yours.shape),
-        "status": found.status,
-        "cells": difference.cells,
-        "cells that differ": difference.over,
-        "absolute": _plain(difference.absolute),
-        "relative": _plain(difference.relative),
-        "ulps": _plain(difference.ulps),
-        "at": None if found.index is None else list(found.index),
-        "nan": difference.nan,
-        "masked in the reference only": difference.masked_reference,
-        "masked in yours only": difference.masked_yours,
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    return value

@@ -57,6 +57,8 @@ def judge(matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRo
             for key, tensors in results.items()
             if key in harmless
         },
+        tolerances.explicit,
+        None if tolerances.prints.computed.exact else tolerances.prints.computed,
     )
 
 
@@ -67,7 +69,7 @@ class _Measuring:
         self.tolerances, self.rules, self.blind, self.matched = tolerances, rules, blind, matched
 
     def pair(self, key: str, pair: Pair) -> TensorComparison:
-        """By the strictest tolerance that holds: for numbers in full, for printed ones, for a shorter format."""
+        """By the strictest tolerance that holds: for numbers in full, for printed ones, for short ones."""
         tolerance = self.tolerances.of(key, pair)
         rules = replace(self.rules, nan_equal=True) if self.matched.is_input(key) else self.rules
         skip = self.blind.skip(key)
@@ -136,9 +138,12 @@ def _first(
         inputs = flow.inputs(key)
         if any(differs[name] and name not in harmless for name in inputs):
             continue
-        source = not flow.graph.node(flow.refs[key].node).operands
+        node = flow.graph.node(flow.refs[key].node)
+        role = "computed" if node.operands else "input" if node.op.fed else "made"
         between = tuple(flow.between(key))
-        first.append(Divergence(key, worst, tuple(inputs), between, surroundings.relations, source))
+        first.append(
+            Divergence(key, worst, tuple(inputs), between, surroundings.relations, role, surroundings.explain)
+        )
     return first
 
 

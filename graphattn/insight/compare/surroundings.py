@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+from ...core.numbers import FLOAT
 from .alignment import Pair, families, words
 from .cell_classes import Rules, is_masked
 from .comparison import TensorComparison
 from .constants import Dimensions
+from .explained import explanations
 from .matched import Matched
 from .recording import Recorded
 from .relations import Context, Relation, relations
 from .relations.chance import finite
+from .replay import Replay
 from .tolerance import Tolerances
 
 OTHERS = 200
@@ -42,6 +45,13 @@ class Surroundings:
             self.tolerances.room(key, pair),
         )
         return relations(pair.reference, pair.yours, context)
+
+    def explain(self, key: str) -> list[str]:
+        """Changes of the graph that give yours from your own recorded inputs."""
+        trace = self.matched.trace
+        if trace is None or trace.numbers is not FLOAT or len(self.matched.by_key[key]) != 1:
+            return []
+        return explanations(Replay(self.matched, self.tolerances, trace), key)
 
     def _others(self, pair: Pair) -> list[Recorded]:
         """Tensors of the reference with as many cells, those that came before first, the nearest first."""

@@ -16,7 +16,9 @@ def sizes_of(graph: Graph) -> list[tuple[str, int]]:
     found: dict[tuple[str, int], None] = {}
     for node in graph.nodes.values():
         parts = len(node.ports)
-        if parts > 1 and len({spec.shape for spec in node.outputs}) == 1 and node.operands[0] is not None:
+        if parts < 2 or not node.operands or node.operands[0] is None:
+            continue
+        if len({spec.shape for spec in node.outputs}) == 1:
             whole, part = graph.spec(node.operands[0]), node.outputs[0]
             if part.rank == whole.rank and part.rank and part.shape[-1] * parts == whole.shape[-1]:
                 found[("d_k", part.shape[-1])] = found[("d_model", whole.shape[-1])] = None

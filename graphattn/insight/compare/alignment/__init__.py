@@ -23,11 +23,12 @@ from collections.abc import Mapping
 
 from ....core.errors import GraphError
 from ..recording import Recording
+from .alike import near_by_value
 from .by_mapping import by_mapping
 from .by_name import by_name
 from .by_place import by_place
 from .by_relation import by_relation
-from .by_value import by_value, near_by_value
+from .by_value import by_value
 from .families import families as families
 from .matching import Alignment as Alignment
 from .matching import Matching

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 
 from ....core.errors import GraphError
-from ..recording import Recorded, sizes
-from .families import stacked_parts
+from ..recording import Recorded, listed, sizes
+from .choice import arranged, stacked
+from .families import Family
 from .matching import Matching
 
 PART = re.compile(r"^(.*?)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]$")
@@ -19,15 +20,16 @@ def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
         if not isinstance(ours, str) or not isinstance(other, str):
             raise GraphError(f"names holds {ours!r}: {other!r}; expected names of tensors, reference: yours")
         yours, whole = _your_part(matching, other)
-        family = next((f for f in matching.reference_families if f.name == ours), None)
+        family = _family(matching, ours)
         if family is not None:
-            parts = next(stacked_parts(yours, family), None)
-            if parts is None:
+            chosen = stacked(matching, yours, family)
+            if chosen is None:
                 raise GraphError(
                     f"names: {ours} is {sizes(family.shape)} and {other} is {sizes(yours.shape)};"
-                    " expected the heads along its first axis"
+                    " expected one part for each head"
                 )
-            matching.add_family(family, parts, "mapping", whole)
+            order, parts, _ = chosen
+            matching.add_family(family, parts, "mapping", whole, order)
             continue
         reference = matching.reference.need(ours)
         if reference.size != yours.size:
@@ -35,7 +37,23 @@ def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
                 f"names: {ours} is {sizes(reference.shape)} and {other} is {sizes(yours.shape)};"
                 " expected as many cells"
             )
-        matching.add(reference.name, reference, yours, "mapping", whole)
+        order, fitting = arranged(matching, yours, reference) or (None, yours)
+        matching.add(reference.name, reference, fitting, "mapping", whole, order)
+
+
+def _family(matching: Matching, name: str) -> Family | None:
+    """The family of that name, or of the only one that ends in it: `head*.weights`."""
+    if "*" not in name:
+        return None
+    families = matching.reference_families
+    ending = [f for f in families if f.name == name] or [f for f in families if f.name.endswith(f".{name}")]
+    if len(ending) == 1:
+        return ending[0]
+    known = [f.name for f in ending or families]
+    raise GraphError(
+        f"names: {name!r} is {'the ending of several' if ending else 'no family of tensors'};"
+        f" expected one of {listed(known)}"
+    )
 
 
 def _your_part(matching: Matching, name: str) -> tuple[Recorded, str]:

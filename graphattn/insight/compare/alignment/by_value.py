@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..cell_classes import is_masked
-from ..precision import recorded_precision
-from ..recording import Recorded, Recording, folded
+from ..recording import Recorded, folded
+from .alike import TIGHT, alike
 from .families import stacked_parts
 from .matching import Matching
 from .names import words
-
-NEAR = 2e-3
-TIGHT = 2e-6
-"""What cells may differ by, of the largest, where tensors are matched by value: at most (for short formats,
-8 of their units), and what is enough to prefer one tensor to others."""
 
 
 def by_value(matching: Matching) -> None:
@@ -70,10 +64,10 @@ def _stacked_by_value(matching: Matching, yours: Recorded) -> bool:
     for family in matching.reference_families:
         if family.size != yours.size:
             continue
-        for parts in stacked_parts(yours, family):
+        for order, parts in stacked_parts(yours, family):
             if all(alike(member.flat, part.flat, matching.near) for member, part in zip(family.members, parts)):
                 if all(member.name not in matching.used_reference for member in family.members):
-                    matching.add_family(family, parts, "value, stacked", yours.name)
+                    matching.add_family(family, parts, "value, stacked", yours.name, order)
                     return True
                 seen = family.name
     if seen is not None:
@@ -86,7 +80,7 @@ def _your_family_by_value(matching: Matching, reference: Recorded) -> None:
     for family in matching.your_families:
         if family.size != reference.size or any(m.name in matching.used_yours for m in family.members):
             continue
-        for parts in stacked_parts(reference, family):
+        for _, parts in stacked_parts(reference, family):
             if all(alike(part.flat, member.flat, matching.near) for part, member in zip(parts, family.members)):
                 for part, member in zip(parts, family.members):
                     matching.add(reference.name, part, member, "value, stacked")
@@ -142,30 +136,3 @@ def _shapes_fit(reference: Recorded, yours: Recorded) -> bool:
     a = [n for n in reference.shape if n != 1]
     b = [n for n in yours.shape if n != 1]
     return a == b or reference.size == yours.size
-
-
-def near_by_value(reference: Recording, yours: Recording) -> float:
-    """How near is near enough, for the precision of the two."""
-    bits = min(recorded_precision(reference).bits, recorded_precision(yours).bits)
-    return max(NEAR, 8 * 2.0**-bits)
-
-
-def alike(a: list[float], b: list[float], near: float = NEAR) -> bool:
-    """Whether two flat tensors hold the same numbers, roughly; masked cells match masked cells, and at
-    least one cell must be a number other than 0."""
-    size = None
-    some = False
-    for x, y in zip(a, b):
-        if x == y:
-            some = some or (x != 0 and not is_masked(x))
-            continue
-        if is_masked(x) and is_masked(y):
-            continue
-        if x != x or y != y:
-            return False
-        if size is None:
-            size = max((abs(v) for v in a if not is_masked(v) and v == v), default=0.0)
-        if not abs(x - y) <= near * size:
-            return False
-        some = some or x != 0
-    return some

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..recording import Recorded, Recording, folded
+from ..recording import Recorded, Recording
+from .arrangements import Order, arrangements, swaps_last
 
 
 @dataclass(frozen=True)
@@ -47,21 +48,21 @@ def families(recording: Recording) -> list[Family]:
     return made
 
 
-def stacked_parts(tensor: Recorded, family: Family) -> Iterator[list[Recorded]]:
-    """The parts of a tensor that would be the members: along its first axis, or, where heads come
-    after tokens, along its second."""
-    count, *inner = family.shape
-    shape = tensor.squeezed if len(tensor.squeezed) >= len(family.shape) else tensor.shape
-    if shape == family.shape:
-        whole = tensor.as_shape(shape)
-        yield [
-            folded(f"{tensor.name}{_index(tensor, shape, i)}", part.shape, part.flat)
-            for i, part in ((i, whole.part([i])) for i in range(count))
-        ]
-    if len(shape) == 3 and list(shape) == [inner[0], count, inner[-1]]:
-        yield [Recorded(f"{tensor.name}[:, {i}]", tuple(inner), tensor.rows[i::count]) for i in range(count)]
+def stacked_parts(tensor: Recorded, family: Family) -> Iterator[tuple[Order, list[Recorded]]]:
+    """The parts of a tensor that would be the members, in each order of its axes: the batch may stand before
+    the heads, and the heads after the tokens."""
+    count = len(family.members)
+    for order, whole in arrangements(tensor, family.shape):
+        if len(order) < sum(n != 1 for n in family.shape) or swaps_last(order):
+            continue
+        names = _indices(tensor, order)
+        parts = [whole.part([i]) for i in range(count)]
+        yield order, [replace(part, name=f"{tensor.name}{names % i}") for i, part in enumerate(parts)]
 
 
-def _index(tensor: Recorded, shape: tuple[int, ...], i: int) -> str:
-    zeros = [0] * (len(tensor.shape) - len(shape))
-    return f"[{', '.join(map(str, [*zeros, i]))}]"
+def _indices(tensor: Recorded, order: Order) -> str:
+    """How a part is written, with %d for its number: attn[0, %d], or attn[:, %d] where heads come after
+    tokens."""
+    wide = [axis for axis, n in enumerate(tensor.shape) if n != 1]
+    at = wide[order[0]] if order else 0
+    return f"[{', '.join(['0' if n == 1 else ':' for n in tensor.shape[:at]] + ['%d'])}]"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..recording import Recorded, Recording
-from .families import Family, families, stacked_parts
+from .alike import alike
+from .arrangements import Order
+from .families import Family, families
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Matching:
         self.used_yours: set[str] = set()
         self.misfits: list[tuple[Recorded, Recorded]] = []
         self.copies: list[tuple[str, str]] = []
+        self.votes: Counter[Order] = Counter()
+        """How many tensors agree in each order of their axes."""
 
     @cached_property
     def reference_families(self) -> list[Family]:
@@ -61,24 +66,50 @@ class Matching:
     def open_reference(self) -> list[Recorded]:
         return [t for name, t in self.reference.tensors.items() if name not in self.used_reference]
 
-    def add(self, key: str, reference: Recorded, yours: Recorded, how: str, whole: str | None = None) -> None:
+    def is_input(self, name: str) -> bool:
+        """Whether a tensor of the reference is fed, not computed; without a graph, none is known to be."""
+        trace = self.reference.trace
+        return trace is not None and trace.graph.node(trace.graph.resolve(name).node).op.fed
+
+    def is_output(self, name: str) -> bool:
+        """Whether a tensor of the reference is a result of its graph."""
+        trace = self.reference.trace
+        return trace is not None and trace.graph.resolve(name) in {t.ref for t in trace.graph.outputs.values()}
+
+    def add(
+        self, key: str, reference: Recorded, yours: Recorded, how: str, whole: str | None = None,
+        order: Order | None = None,
+    ) -> None:  # fmt: skip
+        """Match two tensors; `whole` is the tensor of yours that yours is a part of, and `order` the order
+        of axes in which it was read."""
         if yours.shape != reference.shape:
             yours = yours.as_shape(reference.shape)
         whole = yours.name if whole is None else whole
+        if order is not None and order != tuple(sorted(order)):
+            how += f", its axes in the order {', '.join(map(str, order))}"
         self.pairs.append(Pair(key, reference, yours, how, whole))
         self.used_reference.add(key)
         self.used_yours.add(whole)
+        if order is not None and alike(reference.flat, yours.flat, self.near):
+            self.votes[order] += 1
 
-    def add_family(self, family: Family, parts: list[Recorded], how: str, whole: str) -> None:
+    def add_family(
+        self, family: Family, parts: list[Recorded], how: str, whole: str, order: Order | None = None
+    ) -> None:
         """The members of a family of the reference, with the parts of one tensor of yours."""
         for member, part in zip(family.members, parts, strict=True):
-            self.add(member.name, member, part, how, whole)
+            self.add(member.name, member, part, how, whole, order)
 
-    def add_your_family(self, tensor: Recorded, family: Family, how: str) -> None:
-        """One tensor of the reference that holds what yours has one by one."""
-        index = next(stacked_parts(tensor, family))
-        for part, member in zip(index, family.members, strict=True):
+    def add_your_family(self, tensor: Recorded, parts: list[Recorded], family: Family, how: str) -> None:
+        """The parts of one tensor of the reference, with what yours has one by one."""
+        for part, member in zip(parts, family.members, strict=True):
             self.add(tensor.name, part, member, how)
+
+    def add_misfit(self, reference: Recorded, yours: Recorded) -> None:
+        """Two tensors of one name whose shapes do not fit; neither is matched with anything else."""
+        self.misfits.append((reference, yours))
+        self.used_reference.add(reference.name)
+        self.used_yours.add(yours.name)
 
     def result(self) -> Alignment:
         return Alignment(
@@ -86,5 +117,5 @@ class Matching:
             [t.name for t in self.open_reference()],
             [t.name for t in self.open_yours()],
             self.copies,
-            [(m, t) for m, t in self.misfits if t.name not in self.used_yours],
+            self.misfits,
         )

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ..recording import Recorded, Recording
 
 WORDS = re.compile(r"[A-Za-z]+|\d+")
 SAME_WORD = {"h": "head", "heads": "head", "attn": "attention", "l": "layer", "layers": "layer"}
 DROPPED = {"part", "of", "output"}
+SAME_MEANING = {
+    "query": "q", "queries": "q", "key": "k", "value": "v", "values": "v",
+    "weight": "w", "kernel": "w", "bias": "b",
+    "hidden": "x", "inputs": "x", "input": "x", "embeddings": "x",
+    "ln": "norm", "layernorm": "norm", "rmsnorm": "norm", "att": "attention",
+    "probs": "weights", "probabilities": "weights", "logits": "scores",
+}  # fmt: skip
+"""What libraries call things, in the words of this one."""
+SILENT = {"proj", "states", "self", "linear", "layer", "attention", "mha", "model"}
+"""Words that say where a tensor stands, not what it is."""
 
 
 def words(name: str) -> frozenset[str]:
@@ -18,6 +29,12 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word for word in found if word not in DROPPED)
 
 
+def meaning(name: str) -> frozenset[str]:
+    """The words of a name as this library has them, without those that say no more than where it stands."""
+    common = [SAME_MEANING.get(word, word) for word in words(name)]
+    return frozenset(word for word in common if word not in SILENT)
+
+
 def endings(name: str) -> set[frozenset[str]]:
     """The words of each dotted ending of a name, heads aside."""
     parts = name.split(".")
@@ -25,9 +42,11 @@ def endings(name: str) -> set[frozenset[str]]:
     return {ending for ending in found if ending}
 
 
-def unique_by_words(recording: Recording) -> dict[frozenset[str], Recorded]:
+def unique_by_words(
+    recording: Recording, reading: Callable[[str], frozenset[str]] = words
+) -> dict[frozenset[str], Recorded]:
     """Each tensor by the words of its name, and of each ending of its name, where no other has them."""
-    found: dict[frozenset[str], Recorded | None] = {}
+    shared: dict[frozenset[str], Recorded | None] = {}
     names = dict(recording.tensors.items())
     if recording.trace is not None:
         graph = recording.trace.graph
@@ -36,13 +55,17 @@ def unique_by_words(recording: Recording) -> dict[frozenset[str], Recorded]:
             if tensor is not None:
                 names.setdefault(alias, tensor)
     for name, tensor in names.items():
-        parts = name.split(".")
-        for key in {words(".".join(parts[start:])) for start in range(len(parts))}:
-            if key and found.setdefault(key, tensor) is not tensor:
-                found[key] = None
-    exact = {words(name): tensor for name, tensor in recording.tensors.items()}
-    return {
-        key: tensor
-        for key, tensor in {**found, **{k: t for k, t in exact.items() if k}}.items()
-        if tensor is not None
-    }
+        for key in {reading(ending) for ending in dotted_endings(name)}:
+            if key and shared.setdefault(key, tensor) is not tensor:
+                shared[key] = None
+    whole: dict[frozenset[str], Recorded | None] = {}
+    for name, tensor in recording.tensors.items():
+        if reading(name) and whole.setdefault(reading(name), tensor) is not tensor:
+            whole[reading(name)] = None
+    return {key: tensor for key, tensor in {**shared, **whole}.items() if tensor is not None}
+
+
+def dotted_endings(name: str) -> list[str]:
+    """`a.b.c`, `b.c`, `c`."""
+    parts = name.split(".")
+    return [".".join(parts[start:]) for start in range(len(parts))]
