@@ -59,9 +59,9 @@ def _next(
     for family in matching.reference_families:
         if family.size != yours.size or any(m.name in matching.used_reference for m in family.members):
             continue
-        for order, parts in stacked_parts(yours, family):
+        for axes, parts in stacked_parts(yours, family):
             if all(map(_related, family.members, parts)):
-                matching.add_family(family, parts, "relation, stacked", yours.name, order)
+                matching.add_family(family, parts, "relation, stacked", yours.name, axes)
                 return family.members[0]
     for pair in [p for p in matching.pairs if p.how == "value" and p.reference.squeezed == yours.squeezed]:
         if pair.reference.name == pair.key and _related(pair.reference, yours):  # once right, and then moved
