@@ -704,6 +704,16 @@ class Builders:
     ) -> Tensor:
         """y = sin x"""
 
+    def slice(
+        self,
+        x: Operand,
+        at: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = x[at]"""
+
     def softcap(
         self,
         x: Operand,

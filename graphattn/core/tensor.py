@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from .axes import Spec, describe
@@ -97,6 +98,10 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return self.graph.negate(self)
 
+    def __getitem__(self, at: Any) -> Tensor:
+        """Part of it: x[0], x[:, 1:3], x[..., -1], x[::2]."""
+        return self.graph.slice(self, _subscript(at, self.name))
+
     def __bool__(self) -> bool:
         raise GraphError(
             f"{self.name} has no value while the graph is built; expected no truth test here (use where)"
@@ -122,3 +127,23 @@ class Tensors(tuple[Tensor, ...]):
 
 
 Operand = Tensor | int | float
+
+
+def _subscript(at: Any, name: str) -> str:
+    """What stands between the brackets of x[…], as text."""
+    return ", ".join(_index(part, name) for part in (at if isinstance(at, tuple) else (at,)))
+
+
+def _index(part: Any, name: str) -> str:
+    if part is Ellipsis:
+        return "..."
+    if isinstance(part, slice):
+        ends = ["" if end is None else _index(end, name) for end in (part.start, part.stop, part.step)]
+        return ":".join(ends if part.step is not None else ends[:2])
+    try:
+        return str(index("bool" if isinstance(part, bool) else part))
+    except TypeError:
+        raise GraphError(
+            f"{name} is indexed with a {type(part).__name__}; expected ints, slices and ... (embedding takes"
+            " rows by index)"
+        ) from None
