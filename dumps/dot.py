@@ -18,9 +18,11 @@ from itertools import pairwise
 import graphviz
 
 from graphattn.core.graph import Graph
+from graphattn.core.trace import Trace
 from graphattn.dumps import wording
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import GAP, Arrow, Box, Diagram, Frame, diagram
+from graphattn.dumps.grids import grid_legend, grid_rows
 from graphattn.dumps.markup import escaped, styled, styled_lines
 from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
 
@@ -42,14 +44,21 @@ class Drawing:
     tooltips: Mapping[str, str]
 
 
-def dot(graph: Graph, theme: str = "light", legend: bool = True, siblings: int | None = SIBLINGS) -> str:
-    """The DOT text of a graph as it is (`graph.at(level)` is the graph at a level).
+def dot(
+    graph: Graph,
+    theme: str = "light",
+    legend: bool = True,
+    siblings: int | None = SIBLINGS,
+    trace: Trace | None = None,
+) -> str:
+    """The DOT text of a graph as it is (`graph.at(level)` is the graph at a level); with a run of it, its
+    numbers are in the boxes.
 
     theme: light or dark. Of more than `siblings` alike scopes the first is drawn in full and one
     node stands for the others (None: all are drawn).
     """
     folds = [] if siblings is None else alike(graph, siblings)
-    return drawing(diagram(graph, folds), theme, legend).source
+    return drawing(diagram(graph, folds, trace), theme, legend).source
 
 
 def drawing(
@@ -206,6 +215,7 @@ class _Writer:
             rows[0] += styled(f"  {box.inside[0]}", 9, muted)
         elif box.inside:
             rows += [styled(line, 9, muted) for line in box.inside]
+        rows += grid_rows(box.grids, colours)
         rows += [styled(line, 9, muted) for line in box.note]
         body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows if row)
         return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>'
@@ -305,6 +315,10 @@ class _Writer:
             rows.append(
                 '<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="0">'
                 f"<TR>{cells}</TR></TABLE></TD></TR>"
+            )
+        if legend:
+            rows += grid_legend(
+                [grid for box in self.picture.boxes.values() for grid in box.grids], self.colours
             )
         if not rows:
             return ""

@@ -25,9 +25,12 @@ from typing import Any
 from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph
 from graphattn.core.op import LEVELS, check_level
+from graphattn.core.trace import Trace
 from graphattn.core.words import listed
 from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
+from graphattn.dumps.centred import centred
 from graphattn.dumps.diagram import Diagram, diagram
+from graphattn.dumps.diagram.values import CELLS
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
 from graphattn.dumps.layout import DPI, TooHard, dots_per_inch, laid_out, laid_out_as
 from graphattn.dumps.theme import theme as known_theme
@@ -43,12 +46,14 @@ class Folded(UserWarning):
     """The picture shows less than was asked for."""
 
 
-def svg(graph: Graph, level: str = "op", theme: str = "light", timeout: float = 30) -> str:
+def svg(
+    graph: Graph, level: str = "op", theme: str = "light", timeout: float = 30, trace: Trace | None = None
+) -> str:
     """The picture as an SVG element: no scripts, nothing loaded from elsewhere, safe to put into a page.
 
     Raises a `GraphError` for an unknown level or theme, or where it cannot be drawn.
     """
-    return _drawn(graph, level, theme, timeout)[1]
+    return _drawn(graph, level, theme, timeout, trace=trace)[1]
 
 
 def render(
@@ -57,14 +62,18 @@ def render(
     level: str = "op",
     theme: str = "light",
     timeout: float = 30,
+    trace: Trace | None = None,
 ) -> Path:
-    """Draw a graph into a file, as its suffix says; the path. The file is written whole or not at all."""
+    """Draw a graph into a file, as its suffix says; the path. The file is written whole or not at all.
+
+    trace: a run of the graph, at any level; its numbers are drawn in the boxes.
+    """
     suffix = suffix_of(path)
     if suffix == ".dot":
         _check(graph, level, theme, timeout)
         zoomed = graph.at(level)
-        return write_text(path, drawing(diagram(zoomed, alike(zoomed, SIBLINGS)), theme).source)
-    drawn, text, data = _drawn(graph, level, theme, timeout, suffix[1:])
+        return write_text(path, drawing(diagram(zoomed, alike(zoomed, SIBLINGS), trace), theme).source)
+    drawn, text, data = _drawn(graph, level, theme, timeout, suffix[1:], trace)
     if suffix == ".svg":
         return write_text(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
     return write_bytes(path, data or laid_out(drawn.source, suffix[1:], timeout, _dpi(text)))
@@ -94,7 +103,7 @@ def _check(graph: Any, level: Any, theme: Any, timeout: Any) -> None:
 
 
 def _drawn(
-    graph: Graph, level: str, theme: str, timeout: float, form: str = "svg"
+    graph: Graph, level: str, theme: str, timeout: float, form: str = "svg", trace: Trace | None = None
 ) -> tuple[Drawing, str, bytes]:
     """The first of the ways to draw a graph that Graphviz manages: as SVG, and from the same layout in
     another format (empty where a PNG would be too large)."""
@@ -104,7 +113,7 @@ def _drawn(
     fewest = sys.maxsize
     for words, shown, folds in _attempts(graph, level):
         count = _count(shown, folds)
-        picture = diagram(shown, folds) if count <= LIMIT else None
+        picture = diagram(shown, folds, trace) if count <= LIMIT else None
         count = count if picture is None else len(picture.boxes)
         if count >= fewest:
             continue
@@ -122,6 +131,12 @@ def _drawn(
             continue
         if reason:
             warnings.warn(f"graph {graph.name!r} is drawn {words}, because {reason}", Folded, stacklevel=4)
+        if picture.dropped:
+            warnings.warn(
+                f"{picture.dropped} boxes go without their numbers, because a picture has at most {CELLS:,}",
+                Folded,
+                stacklevel=4,
+            )
         struck = _struck(raw)
         if struck:
             drawn, raw, data = _labels_aside(picture, theme, timeout, form, struck, (drawn, raw, data))
@@ -217,7 +232,7 @@ def _along(path: str) -> Iterator[tuple[float, float]]:
 
 def finished(raw: str, drawn: Drawing, picture: Diagram) -> str:
     """The `<svg>` element of what Graphviz laid out. Raises a `GraphError` where a node lacks a text."""
-    text = _tidy(raw, drawn, picture)
+    text = centred(_tidy(raw, drawn, picture))
     _verify(text, drawn, picture)
     return text
 

@@ -11,7 +11,7 @@ that belong side by side. It asks the `Op` records and never names an op:
 - an addition of a tensor and of something computed from it: the residual arrow.
 
 The parts: `parts` (what a picture is made of), `uses` and `roles` (read from the graph), `symbols` (short
-names), then `boxes`, `arrows` and `rows`, which fill the picture in that order.
+names), `values` (a run's numbers), then `boxes`, `arrows` and `rows`, which fill the picture in that order.
 
 Texts are clean and short here (`wording.py`); `Box.texts` lists all that the box must show.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphattn.core.graph import Graph
+from graphattn.core.trace import Trace
 from graphattn.dumps import wording
 from graphattn.dumps.alike import Fold
 from graphattn.dumps.diagram.arrows import Arrows
@@ -30,16 +31,32 @@ from graphattn.dumps.diagram.roles import roles_of
 from graphattn.dumps.diagram.rows import Rows
 from graphattn.dumps.diagram.symbols import GAP, Symbols
 from graphattn.dumps.diagram.uses import Uses
+from graphattn.dumps.diagram.values import NUMBERS, PLAIN, Grid, Values
 
-__all__ = ["GAP", "Arrow", "Box", "Cell", "Diagram", "Frame", "diagram"]
+__all__ = ["GAP", "Arrow", "Box", "Cell", "Diagram", "Frame", "Grid", "diagram"]
 
 
-def diagram(graph: Graph, folds: Iterable[Fold] = ()) -> Diagram:
-    """The picture of a graph, in which each fold is one box."""
-    uses = Uses(graph, list(folds))
+def diagram(graph: Graph, folds: Iterable[Fold] = (), trace: Trace | None = None) -> Diagram:
+    """The picture of a graph, in which each fold is one box; with a trace, the numbers are in the boxes.
+
+    Where these are more cells than a picture may have, large maps are cut to their corners; boxes for
+    which there is still no room go without (`Diagram.dropped`).
+    """
+    folds = list(folds)
+    if trace is None:
+        return _drawn(graph, folds, None)
+    for most in (PLAIN, PLAIN // 2, NUMBERS):
+        picture = _drawn(graph, folds, Values(graph, trace, most))
+        if not picture.dropped:
+            break
+    return picture
+
+
+def _drawn(graph: Graph, folds: list[Fold], values: Values | None) -> Diagram:
+    uses = Uses(graph, folds)
     roles = roles_of(graph, uses.of)
     picture = Diagram(graph.name, wording.clean(graph.title), frames=frames(graph, roles))
-    boxes = Boxes(graph, picture, uses, Symbols(graph), roles)
+    boxes = Boxes(graph, picture, uses, Symbols(graph), roles, values)
     boxes.all()
     arrows = Arrows(boxes)
     arrows.between_nodes()
@@ -47,4 +64,5 @@ def diagram(graph: Graph, folds: Iterable[Fold] = ()) -> Diagram:
     arrows.label_once()
     Rows(boxes).all()
     drop_empty_frames(graph, picture)
+    picture.dropped = values.dropped if values else 0
     return picture

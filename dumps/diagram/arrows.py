@@ -59,7 +59,7 @@ class Arrows:
             spec = self.graph.spec(ref)
             tail, port = self._tail(ref)
             symbol = self.symbols.of(ref, None, outside=True)
-            label = spaced("" if symbol == name else symbol, wording.shape_text(spec.shape))
+            label = spaced("" if symbol == name else symbol, self._shape(spec.shape))
             role = self.roles.outputs.get(ref)
             self.leaving.setdefault(ref, []).append(len(self.picture.arrows))
             tooltip = joined(f"{self.graph.tensor_name(ref)} → {name}", describe(spec))
@@ -78,6 +78,10 @@ class Arrows:
 
     # ------------------------------------------------------------ one arrow
 
+    def _shape(self, shape: tuple[int, ...]) -> str:
+        """4×8; nothing where the boxes show values."""
+        return "" if self.boxes.values else wording.shape_text(shape)
+
     def _tail(self, ref: Ref) -> tuple[str, str]:
         """The box, and the cell of a bar, that an output leaves from."""
         if ref.node in self.uses.fold:
@@ -91,9 +95,9 @@ class Arrows:
         symbol, spec = self.symbols.of(ref, node), self.graph.spec(ref)
         residual = self._is_residual(ref, node)
         if residual:
-            label = f"residual {wording.shape_text(spec.shape)}"
+            label = spaced("residual", self._shape(spec.shape))
         else:
-            label = spaced(symbol, wording.shape_text(spec.shape))
+            label = spaced(symbol, self._shape(spec.shape))
         role = self.roles.outputs.get(ref) or self.roles.uses.get(use)
         tooltip = joined(f"{self.graph.tensor_name(ref)} → {node.name}", spaced(symbol, describe(spec)))
         kind = "residual" if residual else "plain"
@@ -104,10 +108,11 @@ class Arrows:
     def _bundle(self, tail: str, port: str, head: str, refs: list[Ref], role: str | None) -> None:
         told = [self.symbols.of(ref, outside=True) for ref in dict.fromkeys((refs[0], refs[-1]))]
         specs = {self.graph.spec(ref) for ref in refs}
-        shape = wording.shape_text(specs.pop().shape) if len(specs) == 1 else ""
+        shape = self._shape(specs.pop().shape) if len(specs) == 1 else ""
         each = " each" if len(refs) > 1 else ""
         symbol = "…".join(told) if all(told) and len(refs) <= 64 else ""
-        label = spaced(symbol, f"{shape}{each}" if shape else f"{len(refs):,} tensors")
+        counted = f"{shape}{each}" if shape else f"{len(refs):,} tensors"
+        label = symbol if symbol and self.boxes.values else spaced(symbol, counted)
         names = [self.graph.tensor_name(ref) for ref in refs[:4]] + (["…"] if len(refs) > 4 else [])
         kind = "bundle" if len(refs) > 1 else "plain"
         self.picture.arrows.append(Arrow(tail, head, port, label, joined(", ".join(names), label), kind, role))

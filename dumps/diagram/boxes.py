@@ -12,17 +12,27 @@ from graphattn.dumps.diagram.parts import Box, Cell, Diagram, Frame
 from graphattn.dumps.diagram.roles import Roles
 from graphattn.dumps.diagram.symbols import GAP, Symbols, joined, muted, note_of, pieces_of
 from graphattn.dumps.diagram.uses import Uses
+from graphattn.dumps.diagram.values import Grid, Values
 
 
 class Boxes:
     """Puts boxes into a picture, and knows in which box a node is."""
 
-    def __init__(self, graph: Graph, picture: Diagram, uses: Uses, symbols: Symbols, roles: Roles) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        picture: Diagram,
+        uses: Uses,
+        symbols: Symbols,
+        roles: Roles,
+        values: Values | None = None,
+    ) -> None:
         self.graph = graph
         self.picture = picture
         self.uses = uses
         self.symbols = symbols
         self.roles = roles
+        self.values = values
         self.pieces = pieces_of(graph)
         self.ids: dict[str, str] = {}
         """The box of each node that has one of its own."""
@@ -49,6 +59,8 @@ class Boxes:
     def results(self) -> Iterator[tuple[str, Ref, str]]:
         """A dark box for each output of the graph: its name, what it is, and the box."""
         for name, tensor in list(self.graph.outputs.items()):
+            grids = self.values.of_result(tensor.ref) if self.values else ()
+            shape = wording.axes_text(tensor.spec, self.pieces)
             box = Box(
                 id=self.new_id(),
                 name=name,
@@ -56,8 +68,9 @@ class Boxes:
                 family="output",
                 glyph="",
                 title=tuple(wording.wrap(name)),
-                note=(wording.axes_text(tensor.spec, self.pieces),),
+                note=(_ranged(shape, grids),),
                 tooltip=joined(name, "output", tensor.name, describe(tensor.spec)),
+                grids=grids,
             )
             yield name, tensor.ref, self.add(box)
 
@@ -79,6 +92,7 @@ class Boxes:
         shape = wording.axes_text(node.outputs[0], self.pieces) if node.outputs else ""
         told = note_of(node.op, self.graph, node.operands, node.attributes)
         told = "" if told == title else told
+        grids = self.values.of_node(node) if self.values and kind not in ("bar", "constant") else ()
         return Box(
             id=ident,
             name=node.name,
@@ -87,7 +101,7 @@ class Boxes:
             glyph="" if kind in ("end", "constant") else node.op.glyph,
             title=tuple(wording.wrap(node.op.title if kind == "bar" else title)),
             inside=() if kind == "bar" else tuple(self._inside(node, title)),
-            note=() if kind == "bar" else tuple(muted(shape, told)),
+            note=() if kind == "bar" else tuple(muted(_ranged(shape, grids), told)),
             tooltip=joined(
                 node.name, node.op.name, ", ".join(map(describe, node.outputs)),
                 node.op.formula, wording.clean(node.title or ""),
@@ -95,6 +109,7 @@ class Boxes:
             frame=frame,
             role=None if kind == "end" else self.roles.nodes.get(node.name),
             cells=tuple(self._cells(node)) if kind == "bar" else (),
+            grids=grids,
         )  # fmt: skip
 
     def _title(self, node: Node) -> str:
@@ -150,9 +165,26 @@ class Boxes:
                     note=tuple(wording.wrap(fold.note, 40)),
                     tooltip=joined(wording.clean(fold.title), fold.note, f"{len(fold.members):,} nodes"),
                     frame=fold.parent,
+                    grids=self._thumbnails(fold),
                 )
             )
         return self._fold_ids[id(fold)]
+
+    def _thumbnails(self, fold: Fold) -> tuple[Grid, ...]:
+        """The attention weights inside a fold: what has that role."""
+        if self.values is None:
+            return ()
+        inside = (node for node in self.graph.nodes.values() if node.name in fold.members)
+        refs = (Ref(node.name, port) for node in inside for port in range(len(node.ports)))
+        return self.values.of_fold(fold, (ref for ref in refs if self._role(ref) == "weights"))
+
+    def _role(self, ref: Ref) -> str | None:
+        return self.roles.outputs.get(ref) or self.roles.nodes.get(ref.node)
+
+
+def _ranged(shape: str, grids: tuple[Grid, ...]) -> str:
+    """`n×n = 4×4   ±1.72`."""
+    return GAP.join(part for part in (shape, *dict.fromkeys(grid.range for grid in grids)) if part)
 
 
 # ---------------------------------------------------------------- frames

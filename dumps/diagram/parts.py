@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from graphattn.dumps.diagram.values import Grid
+
 
 class Cell(NamedTuple):
     """One piece in a bar: its port, and its label."""
@@ -33,11 +35,14 @@ class Box:
     frame: str | None = None
     role: str | None = None
     cells: tuple[Cell, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    """What a run recorded, as heat maps."""
 
     @property
     def texts(self) -> list[str]:
         """Every text that the picture of this box must hold."""
         found = [self.glyph, *self.title, *self.inside, *self.note, *(cell.label for cell in self.cells)]
+        found += (text for grid in self.grids for text in grid.texts)
         return [text for text in found if text.strip()]
 
 
@@ -81,3 +86,5 @@ class Diagram:
     """By the name of the scope, outer ones first."""
     rows: list[tuple[str, ...]] = field(default_factory=list)
     """Boxes of one rank, from left to right."""
+    dropped: int = 0
+    """How many boxes go without the numbers that were recorded, for want of room."""

@@ -8,23 +8,41 @@ import click
 
 from ...core.errors import GraphError
 from ..output import progress, wrote
-from ..source import LEVEL, graph_options, read_graph
+from ..source import LEVEL, need_unpatched, read_graph, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
 
 @click.command(short_help="Draw a graph as a block diagram.")
-@graph_options
+@specimen_options
 @LEVEL
 @click.option("--theme", metavar="THEME", default="light", help="light, dark or print (no colours).  [light]")
+@click.option("--values", is_flag=True, help="Run it too, and draw every tensor in its box.")
+@click.option("--allow-nonfinite", is_flag=True, help="With --values: let infinities and NaN in the feeds in.")
 @click.option("-o", "--output", metavar="FILE", help="The picture: FILE.svg, FILE.png, FILE.pdf or FILE.dot.")
-def command(level: str | None, theme: str, output: str | None, **source: Any) -> None:
-    """Draw SOURCE as a block diagram: clusters by scope, names and shapes on the edges."""
+def command(
+    level: str | None, theme: str, values: bool, allow_nonfinite: bool, output: str | None, **source: Any
+) -> None:
+    """Draw SOURCE as a block diagram: clusters by scope, names and shapes on the edges, and with
+    --values the numbers of a run in the boxes."""
     if output is None:
         raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
-    graph = read_graph(**source)
+    feeding = {option: source.pop(option) for option in ("seed", "feed_files", "labels")}
+    if not values and any(given not in (None, ()) for given in feeding.values()):
+        raise GraphError("--seed, --feeds and --labels are for a run; expected --values beside them")
     from graphattn.dumps.picture import render
 
-    with progress("drawing"):
-        render(graph, output, level=level or "op", theme=theme)
+    trace = None
+    with progress("drawing") as say:
+        if values:
+            specimen = read_specimen(**source, **feeding)
+            graph, trace = specimen.graph, specimen.trace
+            if trace is None or level is not None:
+                need_unpatched(trace)
+                say("evaluating")
+                trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
+        else:
+            graph = read_graph(**source)
+        say("drawing")
+        render(graph, output, level=level or "op", theme=theme, trace=trace)
     wrote(output)
