@@ -1,0 +1,12 @@
+"""Print the oldest version of each dependency that pyproject.toml allows, as constraints for pip."""
+
+import re
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
+for requirement in project["dependencies"]:
+    name, version = re.fullmatch(r"([\w.-]+)>=([\w.]+)", requirement).groups()
+    print(f"{name}=={version}")
