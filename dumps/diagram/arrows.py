@@ -63,7 +63,7 @@ class Arrows:
             role = self.roles.outputs.get(ref)
             self.leaving.setdefault(ref, []).append(len(self.picture.arrows))
             tooltip = joined(f"{self.graph.tensor_name(ref)} → {name}", describe(spec))
-            self.picture.arrows.append(Arrow(tail, ident, port, label, tooltip, role=role))
+            self.picture.arrows.append(Arrow(tail, ident, port, label, tooltip, role=role, refs=(ref,)))
 
     def label_once(self) -> None:
         """Of more than two arrows from one output, let one in the middle keep its label."""
@@ -103,7 +103,8 @@ class Arrows:
         kind = "residual" if residual else "plain"
         if not residual:
             self.leaving.setdefault(ref, []).append(len(self.picture.arrows))
-        self.picture.arrows.append(Arrow(tail, self.boxes.ids[node.name], port, label, tooltip, kind, role))
+        head = self.boxes.ids[node.name]
+        self.picture.arrows.append(Arrow(tail, head, port, label, tooltip, kind, role, (ref,)))
 
     def _bundle(self, tail: str, port: str, head: str, refs: list[Ref], role: str | None) -> None:
         told = [self.symbols.of(ref, outside=True) for ref in dict.fromkeys((refs[0], refs[-1]))]
@@ -115,13 +116,15 @@ class Arrows:
         label = symbol if symbol and self.boxes.values else spaced(symbol, counted)
         names = [self.graph.tensor_name(ref) for ref in refs[:4]] + (["…"] if len(refs) > 4 else [])
         kind = "bundle" if len(refs) > 1 else "plain"
-        self.picture.arrows.append(Arrow(tail, head, port, label, joined(", ".join(names), label), kind, role))
+        tooltip = joined(", ".join(names), label)
+        self.picture.arrows.append(Arrow(tail, head, port, label, tooltip, kind, role, tuple(refs)))
 
     def _beside(self, source: Node, head: str, frame: str | None) -> None:
         box = self.boxes.described(source, "constant", self.boxes.new_id(), frame)
         self.boxes.add(box)
         tooltip = f"{source.name} → {self.picture.boxes[head].name}"
-        self.picture.arrows.append(Arrow(box.id, head, "", "", tooltip, "beside"))
+        ref = Ref(source.name)
+        self.picture.arrows.append(Arrow(box.id, head, "", "", tooltip, "beside", refs=(ref,)))
 
     def _frame_of(self, ident: str) -> str | None:
         return self.picture.boxes[ident].frame

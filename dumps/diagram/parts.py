@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from graphattn.core.graph import Ref
 from graphattn.dumps.diagram.values import Grid
 
 
@@ -58,6 +59,8 @@ class Arrow:
     kind: str = "plain"
     """plain, residual, beside (a constant), bundle (many in one)."""
     role: str | None = None
+    refs: tuple[Ref, ...] = ()
+    """The outputs that it stands for."""
 
 
 @dataclass(frozen=True)

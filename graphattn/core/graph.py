@@ -23,7 +23,7 @@ weights: token 2 × token 2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -527,6 +527,18 @@ class Graph(Builders):
 
             self._cache[level] = zoom(self, level)
         return self._cache[level]
+
+    def opened(self, names: Collection[str]) -> Graph:
+        """This graph with the composites of these names expanded, and no others."""
+        from ..passes.zoom import expand_all
+
+        return expand_all(self, lambda node: node.name in names)
+
+    def fused(self) -> Graph:
+        """This graph with its composites collapsed again where they still are what they expand to."""
+        from ..passes.zoom import fuse
+
+        return fuse(self)
 
     def run(self, feeds: Mapping[str, Any] | None = None, **options: Any) -> Trace:
         """Evaluate; see `graphattn.run`."""

@@ -51,6 +51,8 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.graph", "Graph.__init__", "ops"): "the first graph fills the registry",
     ("core.op", "register", "ops"): "an op of one's own is entered after those that come with graphattn",
     ("core.graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
+    ("core.graph", "Graph.opened", "passes.zoom"): "graph.opened(names) is how single composites are opened",
+    ("core.graph", "Graph.fused", "passes.zoom"): "graph.fused() is how they are closed again",
     ("core.graph", "Graph.run", "core.trace"): "graph.run() is run(graph)",
     ("core.graph", "Graph.render", "dumps.picture"): "graph.render() draws",
     ("core.graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",

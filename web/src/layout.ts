@@ -1,0 +1,466 @@
+// A layered layout of scopes in scopes, of our own: nothing moves that need not.
+//
+// What is above and beside what is decided once for each scope, without looking at sizes (`skeleton`):
+// ranks by the longest path, the order within a rank by barycentres, long arrows as chains of dummies.
+// Which boxes are open changes sizes alone (`arrange`): ranks get as high as their highest box, tops
+// aligned, and x comes from weighted least squares with least distances (pool adjacent violators).
+// An open box is laid out as its scope, with a port on its border for each tensor in and out.
+
+import type { BoxRecord, ViewRecord } from "./contract.ts";
+
+const GAP_X = 26;
+const GAP_DUMMY = 14;
+const GAP_Y = 40;
+export const HEADER = 26;
+const MARGIN = 16;
+const SWEEPS = 24;
+
+// ---------------------------------------------------------------- skeletons
+
+interface Item {
+  kind: "box" | "dummy" | "in" | "out";
+  /** The box's place in the view; the tensor of a port. */
+  box: number;
+  tensor: number;
+  rank: number;
+  right: boolean;
+}
+
+interface Link {
+  from: number;
+  to: number;
+  weight: number;
+}
+
+/** One arrow, as the items that it passes through. */
+interface Chain {
+  items: number[];
+  tensor: number;
+  label: string;
+  role?: string;
+  kind: string;
+  port?: string;
+}
+
+export interface Skeleton {
+  view: ViewRecord;
+  items: Item[];
+  ranks: number[][];
+  chains: Chain[];
+  links: Link[];
+  nested: boolean;
+}
+
+const skeletons = new WeakMap<ViewRecord, Skeleton>();
+
+/** What a scope's picture is, whatever is open in it. */
+export function skeleton(view: ViewRecord, nested: boolean): Skeleton {
+  let found = skeletons.get(view);
+  if (!found) {
+    found = build(view, nested);
+    skeletons.set(view, found);
+  }
+  return found;
+}
+
+function build(view: ViewRecord, nested: boolean): Skeleton {
+  const rank = ranked(view, nested);
+  const last = Math.max(0, ...rank) + 1;
+  const items: Item[] = view.boxes.map((_, box) => ({ kind: "box", box, tensor: -1, rank: rank[box]!, right: false }));
+  const port = (kind: "in" | "out", tensor: number): number => {
+    const known = items.findIndex((item) => item.kind === kind && item.tensor === tensor);
+    if (known >= 0) return known;
+    return items.push({ kind, box: -1, tensor, rank: kind === "in" ? 0 : last, right: false }) - 1;
+  };
+  const chains: Chain[] = [];
+  const links: Link[] = [];
+  const connect = (from: number, to: number, arrow: ViewRecord["arrows"][number] | ViewRecord["in"][number]) => {
+    const chain = [from];
+    const right = arrow.kind === "residual";
+    for (let r = items[from]!.rank + 1; r < items[to]!.rank; r++) {
+      chain.push(items.push({ kind: "dummy", box: -1, tensor: arrow.tensor, rank: r, right }) - 1);
+    }
+    chain.push(to);
+    for (let i = 1; i < chain.length; i++) {
+      const inside = i > 1 && i < chain.length - 1;
+      const straight = right ? (inside ? 1 : 0.02) : inside ? 4 : arrow.kind === "beside" ? 0.3 : 1;
+      links.push({ from: chain[i - 1]!, to: chain[i]!, weight: straight });
+    }
+    chains.push({
+      items: chain, tensor: arrow.tensor, label: arrow.label ?? "", role: arrow.role, kind: arrow.kind ?? "plain", port: arrow.port,
+    });
+  };
+  if (nested) for (const arrow of view.in) connect(port("in", arrow.tensor), arrow.to, { ...arrow, label: "" });
+  for (const arrow of view.arrows) connect(arrow.from, arrow.to, arrow);
+  if (nested) for (const arrow of view.out) connect(arrow.from, port("out", arrow.tensor), { ...arrow, label: "" } as never);
+  const found: Skeleton = { view, items, ranks: [], chains, links, nested };
+  found.ranks = ordered(found);
+  return found;
+}
+
+/** The rank of each box: as far down as the longest way to it; what nothing leads to stands just above
+ * what uses it, unless it is an input. */
+function ranked(view: ViewRecord, nested: boolean): number[] {
+  const count = view.boxes.length;
+  const into: number[][] = Array.from({ length: count }, () => []);
+  const outOf: number[][] = Array.from({ length: count }, () => []);
+  for (const { from, to } of view.arrows) {
+    into[to]!.push(from);
+    outOf[from]!.push(to);
+  }
+  const fed = new Set(view.in.map((arrow) => arrow.to));
+  const floats = (box: number) => into[box]!.length === 0 && !(nested && fed.has(box)) && view.boxes[box]!.kind !== "end";
+  const rank = new Array<number>(count).fill(-1);
+  const first = nested ? 1 : 0;
+  const visit = (start: number) => {
+    const stack = [start];
+    while (stack.length) {
+      const box = stack.at(-1)!;
+      const open = into[box]!.filter((b) => rank[b] === -1 && !floats(b));
+      if (open.length && stack.length <= count) stack.push(...open);
+      else {
+        stack.pop();
+        rank[box] = Math.max(first, ...into[box]!.filter((b) => !floats(b)).map((b) => rank[b]! + 1));
+        if (into[box]!.some(floats)) rank[box] = Math.max(rank[box]!, first + 1);
+      }
+    }
+  };
+  for (let box = 0; box < count; box++) if (rank[box] === -1 && !floats(box)) visit(box);
+  for (let box = 0; box < count; box++) {
+    if (floats(box)) rank[box] = Math.max(first, Math.min(...outOf[box]!.map((b) => rank[b]!), Infinity) - 1);
+    if (!Number.isFinite(rank[box]!)) rank[box] = first;
+  }
+  return rank;
+}
+
+function ordered({ items, links }: Skeleton): number[][] {
+  const ranks: number[][] = [];
+  items.forEach((item, i) => (ranks[item.rank] ??= []).push(i));
+  for (let r = 0; r < ranks.length; r++) ranks[r] ??= [];
+  const place = new Array<number>(items.length).fill(0);
+  const number = () => ranks.forEach((row) => row.forEach((item, i) => (place[item] = i)));
+  const up: number[][] = items.map(() => []);
+  const down: number[][] = items.map(() => []);
+  for (const { from, to } of links) {
+    down[from]!.push(to);
+    up[to]!.push(from);
+  }
+  const sort = (row: number[], near: number[][]) => {
+    const centre = new Map(
+      row.map((item) => {
+        const around = near[item]!;
+        if (items[item]!.right) return [item, Infinity] as const;
+        return [item, around.length ? around.reduce((sum, n) => sum + place[n]!, 0) / around.length : place[item]!] as const;
+      }),
+    );
+    row.sort((a, b) => {
+      const [x, y] = [centre.get(a)!, centre.get(b)!];
+      return x === y ? place[a]! - place[b]! : x - y;
+    });
+    row.forEach((item, i) => (place[item] = i));
+  };
+  const crossings = () => {
+    let count = 0;
+    for (const row of ranks) {
+      const edges = row.flatMap((item) => down[item]!.map((to) => [place[item]!, place[to]!] as const));
+      for (let i = 0; i < edges.length; i++) {
+        for (let j = i + 1; j < edges.length; j++) {
+          const [a, b] = [edges[i]!, edges[j]!];
+          if ((a[0] - b[0]) * (a[1] - b[1]) < 0) count++;
+        }
+      }
+    }
+    return count;
+  };
+  number();
+  let best = ranks.map((row) => [...row]);
+  let least = items.length > 600 ? 0 : crossings();
+  for (let sweep = 0; sweep < SWEEPS && least > 0; sweep++) {
+    if (sweep % 2) for (let r = ranks.length - 2; r >= 0; r--) sort(ranks[r]!, down);
+    else for (let r = 1; r < ranks.length; r++) sort(ranks[r]!, up);
+    const count = crossings();
+    if (count < least) {
+      least = count;
+      best = ranks.map((row) => [...row]);
+    }
+  }
+  for (const row of best) row.sort((a, b) => Number(items[a]!.right) - Number(items[b]!.right));
+  return best;
+}
+
+// ---------------------------------------------------------------- arranging
+
+export interface PlacedBox {
+  id: string;
+  record: BoxRecord;
+  /** Left, top, in the picture. */
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  open: boolean;
+  depth: number;
+  scope: string;
+}
+
+export interface PlacedArrow {
+  id: string;
+  path: string;
+  label: string;
+  labelX: number;
+  labelY: number;
+  anchor: "start" | "end";
+  role?: string;
+  kind: string;
+  tensor: number;
+  from: string;
+  to: string;
+  /** Where the head points to, if it has one. */
+  tip: [number, number] | null;
+}
+
+export interface Picture {
+  width: number;
+  height: number;
+  boxes: PlacedBox[];
+  arrows: PlacedArrow[];
+}
+
+interface Arranged {
+  skeleton: Skeleton;
+  scope: string;
+  width: number;
+  height: number;
+  x: number[]; // centre of each item
+  y: number[]; // top of each item
+  bottom: number[]; // bottom of each rank
+  top: number[];
+  widths: number[];
+  heights: number[];
+  inner: (Arranged | null)[];
+}
+
+export type Views = Record<string, ViewRecord>;
+
+/** The picture with these scopes open. */
+export function layout(views: Views, open: ReadonlySet<string>): Picture {
+  const root = arrange("", views, open, 0);
+  const picture: Picture = { width: root.width + 2 * MARGIN, height: root.height + 2 * MARGIN, boxes: [], arrows: [] };
+  put(root, MARGIN, MARGIN, 0, picture);
+  return picture;
+}
+
+export function opens(views: Views, box: BoxRecord): boolean {
+  return box.scope !== undefined && worthOpening(views[box.scope]);
+}
+
+/** A scope of one box says no more than it does closed. */
+function worthOpening(view: ViewRecord | undefined): boolean {
+  return view !== undefined && view.boxes.filter((box) => box.kind !== "constant").length > 1;
+}
+
+function arrange(scope: string, views: Views, open: ReadonlySet<string>, least: number): Arranged {
+  const view = views[scope]!;
+  const bones = skeleton(view, scope !== "");
+  const { items, ranks } = bones;
+  const inner = items.map((item) => {
+    const record = item.kind === "box" ? view.boxes[item.box]! : null;
+    return record?.scope !== undefined && open.has(record.scope) && opens(views, record)
+      ? arrange(record.scope, views, open, record.width + 40)
+      : null;
+  });
+  const widths = items.map((item, i) => (item.kind === "box" ? inner[i]?.width ?? view.boxes[item.box]!.width : 0));
+  const heights = items.map((item, i) => (item.kind === "box" ? inner[i]?.height ?? view.boxes[item.box]!.height : 0));
+  const top: number[] = [];
+  const bottom: number[] = [];
+  let y = scope ? HEADER : 0;
+  ranks.forEach((row, r) => {
+    const ports = row.every((i) => items[i]!.kind !== "box" && items[i]!.kind !== "dummy");
+    top[r] = y;
+    y += Math.max(0, ...row.map((i) => heights[i]!));
+    bottom[r] = y;
+    y += r === ranks.length - 1 ? 0 : ports && r === 0 ? 18 : GAP_Y;
+  });
+  if (scope && !items.some((item) => item.kind === "out")) y += MARGIN;
+  if (scope && items.some((item) => item.kind === "out")) y -= GAP_Y - 22;
+  const outs = ranks.length - 1;
+  if (scope && items.some((item) => item.kind === "out")) top[outs] = bottom[outs] = y;
+  const found: Arranged = {
+    skeleton: bones, scope, width: 0, height: y, x: [], y: items.map((item) => top[item.rank]!), bottom, top, widths, heights, inner,
+  };
+  found.x = spread(found);
+  const left = Math.min(0, ...items.map((_, i) => found.x[i]! - widths[i]! / 2));
+  found.x = found.x.map((x) => x - left);
+  const right = Math.max(0, ...items.map((_, i) => found.x[i]! + widths[i]! / 2));
+  const pad = scope ? MARGIN : 0;
+  found.width = Math.max(right + 2 * pad, least);
+  const shift = pad + (found.width - 2 * pad - right) / 2;
+  found.x = found.x.map((x) => x + shift);
+  return found;
+}
+
+/** Where an arrow meets an item: how far from its centre. */
+function ends({ skeleton: { items, chains }, widths, inner }: Arranged): { from: Map<Chain, number>; to: Map<Chain, number> } {
+  const from = new Map<Chain, number>();
+  const to = new Map<Chain, number>();
+  const leaving: Chain[][] = items.map(() => []);
+  const arriving: Chain[][] = items.map(() => []);
+  for (const chain of chains) {
+    leaving[chain.items[0]!]!.push(chain);
+    arriving[chain.items.at(-1)!]!.push(chain);
+  }
+  items.forEach((item, i) => {
+    const within = inner[i];
+    const port = (kind: "in" | "out", tensor: number) => {
+      if (!within) return null;
+      const found = within.skeleton.items.findIndex((other) => other.kind === kind && other.tensor === tensor);
+      return found < 0 ? null : within.x[found]! - within.width / 2;
+    };
+    const room = Math.min(24 * Math.max(0, arriving[i]!.length - 1), widths[i]! - 20);
+    arriving[i]!.forEach((chain, k) => {
+      const even = arriving[i]!.length > 1 ? -room / 2 + (room * k) / (arriving[i]!.length - 1) : 0;
+      to.set(chain, port("in", chain.tensor) ?? even);
+    });
+    const cells = item.kind === "box" ? chainCells(leaving[i]!) : new Map<Chain, number>();
+    leaving[i]!.forEach((chain) => from.set(chain, port("out", chain.tensor) ?? (cells.get(chain) ?? 0) * (widths[i]! - 30)));
+  });
+  return { from, to };
+}
+
+/** Arrows that leave by ports of a bar, spread over it: from −½ to ½. */
+function chainCells(chains: Chain[]): Map<Chain, number> {
+  const ports = [...new Set(chains.flatMap((chain) => chain.port ?? []))].sort(
+    (a, b) => Number(a.slice(1)) - Number(b.slice(1)),
+  );
+  return new Map(
+    chains.map((chain) => {
+      const at = ports.indexOf(chain.port ?? "");
+      return [chain, ports.length > 1 && at >= 0 ? at / (ports.length - 1) - 0.5 : 0];
+    }),
+  );
+}
+
+/** The centres: least squares of the bends of all arrows, rank by rank. */
+function spread(scope: Arranged): number[] {
+  const { items, ranks, links, chains } = scope.skeleton;
+  const { from, to } = ends(scope);
+  const shift = new Map<string, [number, number]>();
+  for (const chain of chains) {
+    shift.set(`${chain.items[0]} ${chain.items[1]}`, [from.get(chain)!, 0]);
+    const last = `${chain.items.at(-2)} ${chain.items.at(-1)}`;
+    shift.set(last, [chain.items.length === 2 ? from.get(chain)! : 0, to.get(chain)!]);
+  }
+  const near: { other: number; weight: number; offset: number; above: boolean }[][] = items.map(() => []);
+  for (const { from: a, to: b, weight } of links) {
+    const [tail, head] = shift.get(`${a} ${b}`) ?? [0, 0];
+    near[b]!.push({ other: a, weight, offset: tail - head, above: true });
+    near[a]!.push({ other: b, weight, offset: head - tail, above: false });
+  }
+  const x = new Array<number>(items.length).fill(0);
+  const solve = (row: number[], use: (n: { above: boolean }) => boolean) => {
+    const wanted = row.map((item) => {
+      const around = near[item]!.filter(use);
+      const weight = around.reduce((sum, n) => sum + n.weight, 0);
+      const centre = weight ? around.reduce((sum, n) => sum + n.weight * (x[n.other]! + n.offset), 0) / weight : x[item]!;
+      return { centre, weight: weight || 0.01 };
+    });
+    const least = row.map((item, i) => (i ? apart(scope, row[i - 1]!, item) : 0));
+    pooled(wanted, least).forEach((centre, i) => (x[row[i]!] = centre));
+  };
+  for (const row of ranks) {
+    let at = 0;
+    row.forEach((item, i) => (x[item] = at += i ? apart(scope, row[i - 1]!, item) : 0));
+    row.forEach((item) => (x[item]! -= at / 2));
+  }
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    for (const row of ranks) solve(row, sweep < 2 ? (n) => n.above : () => true);
+    for (const row of [...ranks].reverse()) solve(row, sweep < 2 ? (n) => !n.above : () => true);
+  }
+  return x;
+}
+
+function apart({ skeleton: { items }, widths }: Arranged, a: number, b: number): number {
+  const dummies = items[a]!.kind !== "box" && items[b]!.kind !== "box";
+  return (widths[a]! + widths[b]!) / 2 + (dummies ? GAP_DUMMY : GAP_X);
+}
+
+/** The places nearest to the wanted ones, each at least so far from the one before. */
+export function pooled(wanted: { centre: number; weight: number }[], least: number[]): number[] {
+  const before: number[] = [];
+  let sum = 0;
+  least.forEach((gap, i) => (before[i] = sum += gap));
+  const blocks: { mean: number; weight: number; count: number }[] = [];
+  wanted.forEach(({ centre, weight }, i) => {
+    let block = { mean: centre - before[i]!, weight, count: 1 };
+    while (blocks.length && blocks.at(-1)!.mean > block.mean) {
+      const other = blocks.pop()!;
+      const whole = other.weight + block.weight;
+      block = {
+        mean: (other.mean * other.weight + block.mean * block.weight) / whole, weight: whole, count: other.count + block.count,
+      };
+    }
+    blocks.push(block);
+  });
+  const places: number[] = [];
+  for (const { mean, count } of blocks) for (let k = 0; k < count; k++) places.push(mean + before[places.length]!);
+  return places;
+}
+
+// ---------------------------------------------------------------- putting it into the picture
+
+function put(scope: Arranged, left: number, up: number, depth: number, picture: Picture): void {
+  const { skeleton: bones, x, y, widths, heights, inner } = scope;
+  const id = (item: number) => `${scope.scope}/${bones.items[item]!.box}`;
+  bones.items.forEach((item, i) => {
+    if (item.kind !== "box") return;
+    const record = bones.view.boxes[item.box]!;
+    const box: PlacedBox = {
+      id: id(i), record, x: left + x[i]! - widths[i]! / 2, y: up + y[i]!, width: widths[i]!, height: heights[i]!,
+      open: inner[i] !== null, depth, scope: scope.scope,
+    };
+    picture.boxes.push(box);
+    if (inner[i]) put(inner[i]!, box.x, box.y, depth + 1, picture);
+  });
+  const { from, to } = ends(scope);
+  bones.chains.forEach((chain, number) => {
+    picture.arrows.push(arrow(scope, chain, from.get(chain)!, to.get(chain)!, left, up, `${scope.scope}>${number}`, id));
+  });
+}
+
+function arrow(
+  scope: Arranged, chain: Chain, leave: number, arrive: number, left: number, up: number, name: string,
+  id: (item: number) => string,
+): PlacedArrow {
+  const { skeleton: bones, x, y, heights, top, bottom } = scope;
+  const { items } = bones;
+  const point = (item: number, shift: number): number => left + x[item]! + shift;
+  const first = chain.items[0]!;
+  const last = chain.items.at(-1)!;
+  let px = point(first, leave);
+  let py = up + (items[first]!.kind === "in" ? HEADER : y[first]! + heights[first]!);
+  const start: [number, number] = [px, py];
+  let path = `M${n(px)} ${n(py)}`;
+  let next = px;
+  for (let k = 1; k < chain.items.length; k++) {
+    const item = chain.items[k]!;
+    const rank = items[item]!.rank;
+    const above = up + bottom[rank - 1]!;
+    if (above > py) path += `V${n((py = above))}`;
+    const nx = point(item, item === last ? arrive : 0);
+    const ny = up + top[rank]!;
+    if (k === 1) next = nx;
+    const bend = Math.min(Math.max((ny - py) * 0.6, 10), ny - py + 8);
+    path += Math.abs(nx - px) < 0.5 ? `V${n(ny)}` : `C${n(px)} ${n(py + bend)} ${n(nx)} ${n(ny - bend)} ${n(nx)} ${n(ny)}`;
+    [px, py] = [nx, ny];
+  }
+  const aside = next > start[0] + 6 && !(leave > 0 && chain.port) ? -1 : leave < 0 && chain.port ? -1 : 1;
+  return {
+    id: name, path, label: chain.label, labelX: start[0] + 5 * aside, labelY: start[1] + 13, anchor: aside > 0 ? "start" : "end",
+    role: chain.role, kind: chain.kind, tensor: chain.tensor, from: id(first), to: id(last),
+    tip: items[last]!.kind === "out" ? null : [px, py],
+  };
+}
+
+function n(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
