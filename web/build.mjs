@@ -1,18 +1,20 @@
 // Builds the page's script and style sheet into dumps/page/, the same bytes each time.
 //     node build.mjs            writes page.js, loader.js, page.css and page.LICENSES.txt
-//     node build.mjs --test     writes build/test.mjs, the pure parts and their test, for Node
+//     node build.mjs --into FOLDER        the same into another folder
+//     node build.mjs --test FILE.mjs     writes the pure parts and what asks them, for Node
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const room = join(here, "..", "dumps", "page");
+const into = process.argv.indexOf("--into");
+const room = into > 0 ? process.argv[into + 1] : join(here, "..", "dumps", "page");
 const common = { absWorkingDir: here, bundle: true, logLevel: "warning", legalComments: "none", charset: "utf8" };
 
 if (process.argv.includes("--test")) {
   await build({
-    ...common, entryPoints: ["test/node.ts"], outfile: "build/test.mjs", format: "esm", platform: "node",
+    ...common, entryPoints: ["test/node.ts"], outfile: process.argv.at(-1), format: "esm", platform: "node",
   });
 } else {
   await build({

@@ -2,7 +2,7 @@
 
     page(trace, reference=None, theme="auto") -> str
     write_page(path, trace, ...) -> Path
-    link(trace, tensor, *index) -> str            `#t=…&c=…`, which goes behind the file's name
+    link(trace, tensor, index) -> str             `#t=…&c=…`, which goes behind the file's name
 
 The page shows the block diagram, in which any box opens in place; the tensor of a box as a map of its
 numbers; and of each cell the formula, in symbols and in numbers, and the cells that it came from. It
@@ -21,6 +21,7 @@ import html
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -52,18 +53,21 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
         f"default-src 'none'; script-src {_hash(loader)} {_hash(script)}; style-src {_hash(style)};"
         " base-uri 'none'; form-action 'none'"
     )
-    title = html.escape(clean(trace.graph.title) or trace.graph.name)
+    title = html.escape(_title(trace))
     # `<` opens no tag in JSON: it is written as <, which reads back as itself
     block = json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     chosen = "" if theme == "auto" else f' data-theme="{theme}"'
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"{chosen}>\n<head>\n<meta charset="utf-8">\n'
+    head = (
+        '<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="graphattn">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n'
-        f'<body>\n<div id="page">\n<noscript>\n{still(trace)}</noscript>\n</div>\n'
-        f'<script type="application/json" id="data">{block}</script>\n<script>{loader}</script>\n</body>\n</html>\n'
+        f'<meta name="generator" content="graphattn">\n<title>{title}</title>\n<style>{style}</style>\n'
     )
+    body = (
+        f'<div id="page">\n<noscript>\n{still(trace)}</noscript>\n</div>\n'
+        f'<script type="application/json" id="data">{block}</script>\n<script>{loader}</script>\n'
+    )
+    return f'<!DOCTYPE html>\n<html lang="en"{chosen}>\n<head>\n{head}</head>\n<body>\n{body}</body>\n</html>\n'
 
 
 def write_page(
@@ -80,16 +84,35 @@ def link(trace: Trace, tensor: str, index: Sequence[int] = ()) -> str:
     return f"#t={quote(name)}{place}"
 
 
-def frame(trace: Trace, theme: str = "auto", height: int = 640) -> str:
-    """The page in a frame of its own for a notebook: it can run its script, and reach nothing outside."""
-    if isinstance(height, bool) or not isinstance(height, int) or not 100 <= height <= 10_000:
-        raise GraphError(f"height is {height!r}; expected a number of pixels from 100 to 10000")
-    whole = html.escape(page(trace, theme=theme), quote=True)
-    title = html.escape(clean(trace.graph.title) or trace.graph.name, quote=True)
-    return (
-        f'<iframe title="{title}" srcdoc="{whole}" sandbox="allow-scripts allow-downloads allow-modals"'
-        f' width="100%" height="{height}" style="border: 1px solid #9AA5B1"></iframe>'
-    )
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A page as the result of a notebook's cell: in a frame that runs its script and reaches nothing
+    outside it."""
+
+    trace: Trace
+    theme: str = "auto"
+    height: int = 640
+
+    def __post_init__(self) -> None:
+        _check(self.trace, None, self.theme)
+        height = self.height
+        if isinstance(height, bool) or not isinstance(height, int) or not 100 <= height <= 10_000:
+            raise GraphError(f"height is {height!r}; expected a number of pixels from 100 to 10000")
+
+    def _repr_html_(self) -> str:
+        whole = html.escape(page(self.trace, theme=self.theme), quote=True)
+        title = html.escape(_title(self.trace), quote=True)
+        return (
+            f'<iframe title="{title}" srcdoc="{whole}" sandbox="allow-scripts allow-downloads allow-modals"'
+            f' width="100%" height="{self.height}" style="border: 1px solid #9AA5B1"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<the page of {self.trace!r}; a notebook shows it, trace.page(path) writes it>"
+
+
+def _title(trace: Trace) -> str:
+    return clean(trace.graph.title) or trace.graph.name
 
 
 def _check(trace: Any, reference: Any, theme: Any) -> None:

@@ -24,10 +24,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphattn.core.graph import SUBSCRIPTS, Graph, Node, Ref, Scope
+from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.interpreter import padded
 from graphattn.core.op import LEVELS, Op
 from graphattn.core.trace import Trace
+from graphattn.core.words import subscript
 from graphattn.dumps.page.record import Record, product_of_rows, record
 from graphattn.dumps.page.rules import rule_json, rule_of, texts_json, texts_of
 from graphattn.dumps.page.views import views
@@ -165,7 +166,9 @@ class _Writer:
             written = (
                 rule_json(rule_of(op.explain, shape, specs, given))
                 if operands
-                else texts_json(texts_of(op.explain, shape, given)) if _worded(op) else None
+                else texts_json(texts_of(op.explain, shape, given))
+                if _worded(op)
+                else None
             )
             if written is None:
                 return None
@@ -221,15 +224,18 @@ class _Writer:
     def _aliases(self) -> dict[str, int]:
         """What else tensors are called."""
         known = set(self.names.values())
-        own = {node.tensor_name(p): Ref(node.name, p) for node in self.graph.nodes.values() for p in range(len(node.ports))}
+        own = {
+            node.tensor_name(p): Ref(node.name, p)
+            for node in self.graph.nodes.values()
+            for p in range(len(node.ports))
+        }
         return {n: self.place[ref] for n, ref in {**own, **self.graph.aliases}.items() if n not in known}
 
     def _labels(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for axis, names in self.trace.labels.items():
             shown = [
-                label(name) + (str(i).translate(SUBSCRIPTS) if names.count(name) > 1 else "")
-                for i, name in enumerate(names)
+                label(name) + (subscript(i) if names.count(name) > 1 else "") for i, name in enumerate(names)
             ]
             found[axis] = [shown, None if shown == list(names) else list(names)]
         return found
@@ -256,4 +262,3 @@ def _hex(mask: bytes) -> str:
     """Bits, eight to a byte, the first one lowest."""
     bits = sum(1 << i for i, hidden in enumerate(mask) if hidden)
     return bits.to_bytes(math.ceil(len(mask) / 8), "little").hex()
-

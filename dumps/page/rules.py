@@ -150,7 +150,7 @@ def _literal(tree: Literal) -> tuple[Any, Places]:
         written = str(value)
         return ("i", "=" if tree.text == written else tree.text), (value,)
     if isinstance(value, str):
-        return ("l", float(value), tree.text or value), ()
+        return ("l", _plain(float(value)), tree.text or value), ()
     return ("l", _plain(value), tree.text), ()
 
 
@@ -222,7 +222,9 @@ def _checked(low: Index, high: Index, piece: Piece, ask: Probe, budget: int) -> 
     cost = ask(low).size
     for axis, (start, end) in enumerate(zip(low, high)):
         length = end - start
-        steps = range(start, end) if length * cost <= budget else _spread(start, end, max(3, budget // cost // 8))
+        steps = (
+            range(start, end) if length * cost <= budget else _spread(start, end, max(3, budget // cost // 8))
+        )
         for i in steps:
             yield (*low[:axis], i, *low[axis + 1 :])
     if math.prod(e - s for s, e in zip(low, high)) * cost <= budget:

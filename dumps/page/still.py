@@ -9,6 +9,11 @@ from graphattn.core.trace import Trace
 from graphattn.dumps.trace_text import trace_text
 from graphattn.dumps.wording import clean
 
+ABOUT = (
+    "A run of an attention graph, number by number, written by graphattn. With scripts, any box of the diagram"
+    " opens in place and every number says how it came about; the page needs nothing from elsewhere and sends"
+    " nothing. Without scripts, here are its picture and its text."
+)
 TEXT_LIMIT = 6
 """Rows and columns of a tensor in the dump."""
 TEXT_SIZE = 12_000
@@ -20,10 +25,8 @@ def still(trace: Trace) -> str:
     """A section of plain HTML."""
     title = html.escape(clean(trace.graph.title) or trace.graph.name)
     return (
-        f'<div class="still">\n<h1>{title}</h1>\n<p>A run of an attention graph, number by number, written by'
-        " graphattn. With scripts, any box of the diagram opens in place and every number says how it came"
-        " about; this page needs nothing from elsewhere and sends nothing. Without scripts, here"
-        f" are its picture and its text.</p>\n{_picture(trace)}\n<pre>{html.escape(_text(trace))}</pre>\n</div>\n"
+        f'<div class="still">\n<h1>{title}</h1>\n<p>{ABOUT}</p>\n{_picture(trace)}\n'
+        f"<pre>{html.escape(_text(trace))}</pre>\n</div>\n"
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from graphattn.core.graph import Graph, Node
 from graphattn.core.op import LEVELS
+from graphattn.core.words import counted
 from graphattn.dumps.alike import Fold, ancestors, members, title_of
 from graphattn.dumps.diagram import Arrow, Box, Diagram, diagram
 from graphattn.dumps.page.measure import box_size
@@ -45,7 +46,9 @@ def stages(graph: Graph) -> Iterator[Stage]:
     for depth in range(max(deep.values(), default=-1) + 2):
         shown = graph
         for level in LEVELS:  # coarse ones first, as a zoom does: titles name what they find
-            names = {n for n, s in every.items() if deep[n] < depth and s.op is not None and s.op.level == level}
+            names = {
+                n for n, s in every.items() if deep[n] < depth and s.op is not None and s.op.level == level
+            }
             shown = shown.opened(names)
         folds = list(_folds(shown, depth))
         order = {name: place for place, name in enumerate(shown.nodes)}
@@ -67,7 +70,7 @@ def _folds(graph: Graph, depth: int) -> Iterator[Fold]:
     for scope in graph.scopes.values():
         if _depth(graph, scope.parent) == depth and inside[scope.name]:
             count = len(inside[scope.name])
-            told = f"{count:,} operations" if count > 1 else "1 operation"
+            told = counted(count, "operation")
             nodes = frozenset(inside[scope.name])
             yield Fold(clean(title_of(scope)), told, nodes, scope.parent, like=scope.name)
 
@@ -103,7 +106,7 @@ def _view(stage: Stage, scope: str | None) -> dict[str, Any]:
 
 
 def _arrow(stage: Stage, arrow: Arrow) -> dict[str, Any]:
-    told: dict[str, Any] = {"tensor": [stage.graph.tensor_name(ref) for ref in arrow.refs][0]}
+    told: dict[str, Any] = {"tensor": stage.graph.tensor_name(arrow.refs[0])}
     for key, value in (("port", arrow.port), ("label", arrow.label), ("role", arrow.role)):
         if value:
             told[key] = value

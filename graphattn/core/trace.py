@@ -364,6 +364,19 @@ class Trace:
         drawn = figure(self, tensors, **options)
         return drawn if path is None else drawn.save(path)
 
+    def page(self, path: Any, **options: Any) -> Any:
+        """Write the page to walk through this run into an .html file; see `graphattn.dumps.page`."""
+        from ..dumps.page import write_page
+
+        return write_page(path, self, **options)
+
+    def show(self, theme: str = "auto", height: int = 640) -> Any:
+        """The page in a frame of its own, which a notebook shows as a cell's result; theme: auto (the
+        system's), light or dark."""
+        from ..dumps.page import Shown
+
+        return Shown(self, theme, height)
+
     def __str__(self) -> str:
         from ..dumps.trace_text import trace_text
 

@@ -59,6 +59,8 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.graph", "Graph._repr_svg_", "dumps.picture"): "notebooks show a graph's picture",
     ("core.trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
     ("core.trace", "Trace.figure", "dumps.figure"): "trace.figure() draws its tensors",
+    ("core.trace", "Trace.page", "dumps.page"): "trace.page() writes the page to walk through it",
+    ("core.trace", "Trace.show", "dumps.page"): "trace.show() puts that page into a notebook",
     ("core.trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
     ("core.trace", "Trace.reach", "insight.why.reach"): "trace.reach() shows what one of its cells touches",
     ("core.numbers", "_short", "core.rounded"): "short floats are made when they are asked for",
