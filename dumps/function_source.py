@@ -35,6 +35,7 @@ from typing import Any
 
 from graphattn.core import numbers
 from graphattn.core.errors import GraphError
+from graphattn.core.nested import lists
 
 BUILTINS = frozenset(dir(builtins))
 PACKAGE = __name__.partition(".")[0]
@@ -116,6 +117,7 @@ class Definitions:
             return "math.nan" if value != value else "math.inf" if value > 0 else "-math.inf"
         if value is None or isinstance(value, (bool, int, float, str)):
             return repr(value)
+        value = lists(value)
         if isinstance(value, list):
             return f"[{', '.join(map(self.literal, value))}]"
         if isinstance(value, tuple):

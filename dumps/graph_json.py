@@ -20,6 +20,7 @@ from typing import Any
 
 import networkx as nx
 
+from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
@@ -101,6 +102,7 @@ def _attributes(op: Any, attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """An attribute as JSON can hold it."""
+    value = nested.tuples(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -20,7 +20,7 @@ import re
 from typing import Any
 
 from graphattn.core.errors import GraphError
-from graphattn.core.nested import RANK_LIMIT
+from graphattn.core.nested import RANK_LIMIT, lists
 
 _UNSEEN = re.compile(
     "[\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff\ufff0-\uffff]"
@@ -65,6 +65,7 @@ def unquote(text: str) -> str:
 
 def literal(value: Any) -> str:
     """A value as text that `Line.value` reads back."""
+    value = lists(value)
     if isinstance(value, str):
         return quote(value)
     if value is None or isinstance(value, bool):

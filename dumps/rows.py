@@ -26,6 +26,7 @@ from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.interpreter import padded
 from graphattn.core.numbers import Numbers
 from graphattn.core.op import Op
+from graphattn.core.packed import Packed
 from graphattn.core.trace import Trace
 from graphattn.dumps.literals import literal, quote
 
@@ -123,6 +124,8 @@ def call(
 
 
 def _long(value: Any) -> bool:
+    if isinstance(value, Packed):
+        return True
     if isinstance(value, tuple):
         return len(value) > BRIEF or any(isinstance(item, tuple) for item in value)
     return isinstance(value, (str, int)) and len(literal(value)) > 40

@@ -7,9 +7,11 @@ scope that lost a node to another no longer equals its expansion, and `fuse` say
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
+from typing import Any
 
 from graphattn.core.graph import Graph, Ref
+from graphattn.core.packed import Packed
 from graphattn.core.words import listed
 from graphattn.passes.rebuild import Rebuild
 
@@ -34,13 +36,18 @@ def common_subexpressions(graph: Graph) -> Graph:
 def repeated(graph: Graph, among: Collection[str] | None = None) -> dict[str, str]:
     """For each node that an earlier one equals, the name of the earlier one. `among`: the names of the
     nodes that may be given up, if not all may."""
-    first: dict[str, str] = {}
+    first: dict[Hashable, str] = {}
     same: dict[str, str] = {}
     for node in graph.nodes.values():
         operands = [r if r is None else Ref(same.get(r.node, r.node), r.port) for r in node.operands]
-        key = repr((node.op.name, operands, sorted(node.attributes.items())))
+        key = (node.op, *operands, *((key, _exactly(value)) for key, value in node.attributes.items()))
         if node.op.fed or first.setdefault(key, node.name) == node.name:
             continue
         if among is None or node.name in among:
             same[node.name] = first[key]
     return same
+
+
+def _exactly(value: Any) -> Hashable:
+    """What tells an attribute from any other, 1 from 1.0 and 0.0 from -0.0 too."""
+    return value if isinstance(value, Packed) else repr(value)

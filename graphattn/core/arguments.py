@@ -1,4 +1,7 @@
-"""How a call is read by an op's signature: which arguments are operands, and attributes made immutable."""
+"""How a call is read by an op's signature: which arguments are operands, and attributes made immutable.
+
+Attributes are None, bools, numbers, text, nested tuples of them, and large tensors `Packed`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from .axes import Spec, describe
 from .errors import GraphError, Rejected, suggest
 from .node import NOTHING
 from .op import Op
+from .packed import pack
 
 
 def sorted_out(
@@ -64,17 +68,24 @@ def fixed(attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """Attributes that nobody can change: None, bools, numbers, text, and tuples of them."""
     if not attributes:
         return NOTHING
-    return MappingProxyType({key: _fixed(value, f"{where}: {key}") for key, value in attributes.items()})
+    return MappingProxyType({key: _fixed(value, where, key) for key, value in attributes.items()})
 
 
-def _fixed(value: Any, what: str, depth: int = 0) -> Any:
+def _fixed(value: Any, where: str, key: str) -> Any:
+    if value is None or type(value) in (bool, int, str):
+        return value
+    packed = pack(value)
+    return _plain(value, f"{where}: {key}") if packed is None else packed
+
+
+def _plain(value: Any, what: str, depth: int = 0) -> Any:
     value = nested.listed(value, what)
     if value is None or isinstance(value, (bool, int, float, str)):
         return math.nan if value != value else value  # one NaN, so that equal graphs compare equal
     if isinstance(value, (list, tuple)) and depth < nested.RANK_LIMIT:
         if nested.plain(value):
             return tuple(value)
-        return tuple(_fixed(item, what, depth + 1) for item in value)
+        return tuple(_plain(item, what, depth + 1) for item in value)
     raise GraphError(
         f"{what} is a {type(value).__name__}; expected None, a number, text, or nested lists of them"
     )

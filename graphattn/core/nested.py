@@ -21,6 +21,7 @@ from typing import Any
 from .axes import Spec, describe
 from .errors import GraphError
 from .numbers import FLOAT, Numbers
+from .packed import Packed
 
 RANK_LIMIT = 32
 
@@ -119,7 +120,7 @@ def build(shape: Sequence[int], cell: Callable[..., Any]) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Fresh lists of the same cells."""
+    """Fresh lists of the same cells (what is packed is never written to, and stays)."""
     if not isinstance(value, list):
         return value
     return list(map(copied, value)) if value and isinstance(value[0], list) else value.copy()
@@ -127,6 +128,8 @@ def copied(value: Any) -> Any:
 
 def fits(value: Any, shape: Sequence[int]) -> bool:
     """Whether the lists of a tensor have these lengths."""
+    if isinstance(value, Packed):
+        return value.shape == tuple(shape)
     if not isinstance(value, (list, tuple)) or not shape:
         return not shape and not isinstance(value, (list, tuple))
     return len(value) == shape[0] and (len(shape) == 1 or all(fits(item, shape[1:]) for item in value))
@@ -139,6 +142,8 @@ def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def at(block: Any, index: Sequence[int]) -> Any:
     """The cell at an index."""
+    if hasattr(block, "at"):  # packed: it makes no lists for that
+        return block.at(index)
     for i in index:
         block = block[i]
     return block
@@ -146,6 +151,8 @@ def at(block: Any, index: Sequence[int]) -> Any:
 
 def flat(block: Any) -> Iterator[Any]:
     """Every cell, in row-major order."""
+    if hasattr(block, "tolist"):  # packed
+        block = block.tolist()
     if not isinstance(block, (list, tuple)):
         yield block
     elif any(issubclass(kind, (list, tuple)) for kind in set(map(type, block))):
@@ -169,6 +176,8 @@ def rows(block: Any, rank: int) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
 
 def shape_of(value: Any, what: str = "the tensor") -> tuple[int, ...]:
     """The shape of nested lists; a `GraphError` where they are ragged or nested too deep."""
+    if isinstance(value, Packed):
+        return value.shape
     shape: list[int] = []
     block = value
     while isinstance(block, (list, tuple)):
@@ -230,8 +239,10 @@ def read(
     """Fresh nested lists of the number type, checked cell by cell against `spec`.
 
     Takes lists, tuples, and anything with `.tolist()`. Raises a `GraphError` that names the first
-    cell that is not what was expected.
+    cell that is not what was expected. What is `Packed` as it should be goes through as it is.
     """
+    if isinstance(value, Packed) and _stays_packed(value, spec, numbers, allow_nonfinite):
+        return value
     value = listed(value, what)
     read_cell = _CELL_READERS[spec.kind]
     as_is = None
@@ -259,6 +270,25 @@ def read(
         return [block(inner, depth + 1, (*index, i)) for i, inner in enumerate(item)]
 
     return block(value, 0, ())
+
+
+def _stays_packed(value: Packed, spec: Spec, numbers: Numbers, allow_nonfinite: bool) -> bool:
+    return (
+        value.shape == spec.shape
+        and (spec.kind, numbers) == ("float", FLOAT)
+        and (allow_nonfinite or value.finite)
+    )
+
+
+def lists(value: Any) -> Any:
+    """A tensor as nested lists, where it was packed."""
+    return value.tolist() if isinstance(value, Packed) else value
+
+
+def tuples(value: Any) -> Any:
+    """A tensor as nested tuples, as attributes hold it, where it was packed or is nested lists."""
+    value = lists(value)
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def listed(value: Any, what: str) -> Any:

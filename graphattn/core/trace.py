@@ -30,6 +30,7 @@ from .graph import Graph, Node, Ref
 from .interpreter import Composite, Plan, PlanStep, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
 from .op import Op
+from .packed import Packed
 
 if TYPE_CHECKING:
     from ..insight.why import Why
@@ -304,8 +305,8 @@ class Trace:
     def _value(self, place: int) -> Any:
         """The value in a place; a constant becomes a copy of this trace's own, since it may be changed."""
         value = self._values[place]
-        if value is self._plan.constants[place]:
-            value = self._values[place] = nested.copied(value)
+        if isinstance(value, Packed) or value is self._plan.constants[place]:
+            value = self._values[place] = nested.copied(nested.lists(value))
         return value
 
     # ------------------------------------------------------------ what follows from the values

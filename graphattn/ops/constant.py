@@ -11,8 +11,9 @@ from ..core import nested
 from ..core.axes import Spec
 from ..core.cells import Literal
 from ..core.errors import GraphError, Rejected
-from ..core.numbers import Numbers
+from ..core.numbers import FLOAT, Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.packed import Packed
 
 
 def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
@@ -20,7 +21,7 @@ def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
         sizes = nested.shape_of(value, "value")
     except GraphError as error:
         raise Rejected(str(error)) from None
-    kinds = set(map(type, nested.flat(value)))
+    kinds = {float} if isinstance(value, Packed) else set(map(type, nested.flat(value)))
     for kind in sorted(kinds - {bool, int, float, str}, key=str):
         raise Rejected(f"value holds a {kind.__name__}; expected numbers, bools or decimal text")
     if bool in kinds and len(kinds) > 1:
@@ -52,6 +53,8 @@ def constant(value):
 
 
 def kernel(numbers: Numbers, *, value, axes) -> Kernel:
+    if isinstance(value, Packed) and numbers is FLOAT:
+        return Kernel(constant, value=value)
     sizes = nested.shape_of(value)
     kind = _kind(set(map(type, nested.flat(value))), sizes)
     lift = numbers.lift if kind == "float" else constant
@@ -64,7 +67,7 @@ def explain(index, *, value, axes):
 
 
 def masked(run, masks, values, *, value, axes):
-    if not any(map(_hides, nested.flat(value))):
+    if (isinstance(value, Packed) and value.finite) or not any(map(_hides, nested.flat(value))):
         return None
     return nested.lift(_hides, [0], [nested.shape_of(value)])(value)
 
@@ -74,7 +77,7 @@ def _hides(cell) -> bool:
 
 
 def note(*, value, axes) -> str:
-    return "" if isinstance(value, tuple) else str(value)
+    return "" if isinstance(value, (tuple, Packed)) else str(value)
 
 
 register(

@@ -31,8 +31,11 @@ def shape(x: Spec, w: Spec, b: Spec | None = None) -> Spec:
 
 
 def linear(x, w, b, dot):
-    y = [[dot(row, weights) for weights in w] for row in x]
-    return y if b is None else [[v + bias for v, bias in zip(row, b)] for row in y]
+    """Each row of W is looked at once, with all of x: it may be long, and is made a list only here."""
+    columns = [[dot(row, weights) for row in x] for weights in w]
+    if b is not None:
+        columns = [[v + bias for v in column] for column, bias in zip(columns, b)]
+    return list(map(list, zip(*columns))) if columns else [[] for _ in x]
 
 
 def linear_empty(row, w, b):

@@ -15,6 +15,7 @@ from ..core.elementwise import cell_of, unbroadcast
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, find, register
+from ..core.packed import Packed
 
 
 def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
@@ -62,7 +63,7 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
         return Kernel(matmul_empty, 2, 2, columns=b.shape[-1], zero=numbers.lift(0))
     if absorb_zeros:
         return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, finite=numbers.finite, zero=numbers.lift(0))
-    if b.value is not None and b.rank == 2:
+    if b.value is not None and b.rank == 2 and not isinstance(b.value, Packed):
         return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
     return Kernel(matmul, 2, 2, dot=numbers.dot)
 
