@@ -76,6 +76,9 @@ class Plan:
         self.places: dict[Ref, int] = {}
         self.constants: list[Any] = []
         self._moving: set[int] = set()
+        self.listed: set[int] = set()
+        """The places whose values must be nested lists: a kernel that takes them does more than go through
+        their rows."""
         self._by_start: dict[int, PlanStep] = {}
         self._checked = False
         self.program: list[tuple[Any, ...]] = []
@@ -84,6 +87,8 @@ class Plan:
         for node in graph.nodes.values():
             if wanted is None or node.name in wanted:
                 self._add(node)
+        for place in self.listed:
+            self.constants[place] = nested.lists(self.constants[place])
 
     @property
     def size(self) -> int:
@@ -128,7 +133,10 @@ class Plan:
             None if ref is None else self._known(ref, place)
             for ref, place in zip(node.operands, operands, strict=True)
         ]
-        return function_of(node.op, specs, node.attributes, self.numbers)
+        kernel = kernel_of(node.op, specs, node.attributes, self.numbers)
+        if kernel is None or not kernel.by_rows:
+            self.listed.update(place for place in operands if place is not None)
+        return _applied(kernel, node.op, specs, node.attributes, self.numbers)
 
     def _known(self, ref: Ref, place: int | None) -> Spec:
         spec = self.graph.spec(ref)
@@ -225,10 +233,25 @@ def function_of(
     Operands that are left out at the end of the signature need not be passed. Several results
     come as a tuple.
     """
+    return _applied(kernel_of(op, specs, attributes, numbers), op, specs, attributes, numbers)
+
+
+def kernel_of(
+    op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], numbers: Numbers
+) -> Kernel | None:
+    """The kernel that evaluates one node; None where its expansion does."""
     if op.kernel is None or (numbers is not FLOAT and op.expand is not None):
+        return None
+    return op.kernel(numbers, *padded(op, specs), **attributes)
+
+
+def _applied(
+    kernel: Kernel | None, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], numbers: Numbers
+) -> Callable[..., Any]:
+    """The kernel on whole operands."""
+    if kernel is None:
         return Composite(op, specs, attributes, numbers)
     full = padded(op, specs)
-    kernel = op.kernel(numbers, *full, **attributes)
     if not full:
         return partial(kernel.function, **kernel.bound)
     function, bound = _positional(kernel)
@@ -340,7 +363,8 @@ def read_feeds(
             continue
         if name not in feeds:
             raise GraphError(f"input {name!r} of graph {plan.graph.name!r} was not fed")
-        values[step.start] = nested.read(feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite)
+        value = nested.read(feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite)
+        values[step.start] = nested.lists(value) if step.start in plan.listed else value
 
 
 def _listed(names: Collection[str]) -> str:

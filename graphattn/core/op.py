@@ -59,19 +59,27 @@ class Kernel:
 
     `bound` are keyword arguments that are the same at every call. `outputs` is the number of
     blocks that the function returns. With `along`, a function on one row is applied along an axis
-    that has so many axes within (`nested.along`). The function is a plain one of a module, since
-    the Python export copies its source.
+    that has so many axes within (`nested.along`). `by_rows` says that it only goes through the rows of
+    its operands, so that what is `Packed` may come as it is; any other is given lists. The function is
+    a plain one of a module, since the Python export copies its source.
     """
 
-    __slots__ = ("along", "bound", "function", "outputs", "ranks")
+    __slots__ = ("along", "bound", "by_rows", "function", "outputs", "ranks")
 
     def __init__(
-        self, function: Callable[..., Any], *ranks: int, outputs: int = 1, along: int = 0, **bound: Any
+        self,
+        function: Callable[..., Any],
+        *ranks: int,
+        outputs: int = 1,
+        along: int = 0,
+        by_rows: bool = False,
+        **bound: Any,
     ) -> None:
         self.function = function
         self.ranks = ranks
         self.outputs = outputs
         self.along = along
+        self.by_rows = by_rows
         self.bound = bound
 
 

@@ -80,12 +80,6 @@ class Packed(Sequence[Any]):
         """Nested lists of it, fresh ones."""
         return folded(self.cells.tolist(), self.shape)
 
-    def __add__(self, other: list[Any]) -> list[Any]:
-        return self.tolist() + other
-
-    def __radd__(self, other: list[Any]) -> list[Any]:
-        return other + self.tolist()
-
     @cached_property
     def finite(self) -> bool:
         """Whether no cell is infinite or NaN; looked at once."""

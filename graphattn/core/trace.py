@@ -257,7 +257,7 @@ class Trace:
         for name, value in values.items():
             ref = graph.resolve(name)
             read = nested.read(value, graph.spec(ref), name, numbers, allow_nonfinite=True)
-            trace._values[plan.places[ref]] = read
+            trace._values[plan.places[ref]] = nested.lists(read)
         done = None if evaluated is None else {graph.node(name).name for name in evaluated}
         trace._done = [
             step
@@ -609,7 +609,7 @@ def _replacement(plan: Plan, place: int, name: str, new: Any) -> Callable[[Any],
     spec = plan.graph.spec(plan.graph.resolve(name))
 
     def read(value: Any, what: str) -> Any:
-        return nested.read(value, spec, what, plan.numbers, allow_nonfinite=True)
+        return nested.lists(nested.read(value, spec, what, plan.numbers, allow_nonfinite=True))
 
     def changed(old: Any) -> Any:
         try:

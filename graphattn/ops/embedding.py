@@ -29,7 +29,7 @@ def embedding(table, index):
 
 
 def kernel(numbers: Numbers, table: Spec, ids: Spec) -> Kernel:
-    return Kernel(embedding, 2, 0)
+    return Kernel(embedding, 2, 0, by_rows=True)
 
 
 def gradient(g, dy, y, table, ids):

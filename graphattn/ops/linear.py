@@ -43,7 +43,9 @@ def linear_empty(row, w, b):
 
 
 def kernel(numbers: Numbers, x: Spec, w: Spec, b) -> Kernel:
-    return Kernel(linear, 2, 2, 1, dot=numbers.dot) if x.shape[-1] else Kernel(linear_empty, 1, 2, 1)
+    return (
+        Kernel(linear, 2, 2, 1, by_rows=True, dot=numbers.dot) if x.shape[-1] else Kernel(linear_empty, 1, 2, 1)
+    )
 
 
 def expand(g, x, w, b):

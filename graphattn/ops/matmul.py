@@ -65,7 +65,7 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
         return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, finite=numbers.finite, zero=numbers.lift(0))
     if b.value is not None and b.rank == 2 and not isinstance(b.value, Packed):
         return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
-    return Kernel(matmul, 2, 2, dot=numbers.dot)
+    return Kernel(matmul, 2, 2, by_rows=True, dot=numbers.dot)
 
 
 def gradient(g, dy, y, a, b, *, absorb_zeros):
