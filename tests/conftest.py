@@ -76,3 +76,22 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str | Path, str], None]:
         compare_golden(GOLDEN / name, text, rewrite)
 
     return compare
+
+
+@pytest.fixture
+def cli(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """cli("trace", "block", ...) -> (exit status, stdout, stderr), in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: object) -> tuple[int, str, str]:
+        from graphattn.cli import main
+
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            main(list(map(str, args)))
+        out, err = capsys.readouterr()
+        return caught.value.code or 0, out, err  # type: ignore[return-value]
+
+    return call

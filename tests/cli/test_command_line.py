@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphattn.builtin import specimen
-from graphattn.cli import commands, main
+from graphattn.cli import commands
 from graphattn.cli.tour import tour
 from graphattn.core.op import OPS
 from graphattn.dumps.graph_json import graph_json
@@ -21,21 +21,6 @@ MINILM = Path(__file__).parent.parent / "data" / "minilm_L0H2_prevtoken.safetens
 BUILT_IN = "attention, multi-head, block, toy"
 NEITHER = f"is neither a file nor a built-in graph; expected one of {BUILT_IN}, or a file"
 LEVELS = "block, head, op, primitive"
-
-
-@pytest.fixture
-def cli(capsys, tmp_path, monkeypatch):
-    """cli("trace", "block", ...) -> (exit status, stdout, stderr), in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*args: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as caught:
-            main(list(args))
-        out, err = capsys.readouterr()
-        return caught.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """`graphattn compare`: what it prints, and its exit status."""
 
+import contextlib
+import io
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from graphattn.builtin import specimen
 from graphattn.cli import main
@@ -30,8 +31,10 @@ def files(tmp_path):
 
 
 def call(*args):
-    result = CliRunner().invoke(main, ["compare", *map(str, args)])
-    return result.exit_code, result.stdout, result.stderr
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as caught:
+        main(["compare", *map(str, args)])
+    return caught.value.code, out.getvalue(), err.getvalue()
 
 
 @pytest.mark.parametrize("mine", ["trace.json", "same.json", "graph.txt"])

@@ -4,26 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from graphattn.cli import main
 from graphattn.dumps.load import load_trace
 from graphattn.dumps.markdown import trace_markdown
 
 BLOCK = ("trace", "block", "--n", "3", "--d", "4", "--causal", "--labels", "the,cat,sat")
-
-
-@pytest.fixture
-def cli(capsys, tmp_path, monkeypatch):
-    """cli("trace", "block", ...) -> (exit status, stdout, stderr), in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*args: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as caught:
-            main(list(args))
-        out, err = capsys.readouterr()
-        return caught.value.code or 0, out, err
-
-    return call
 
 
 def test_csv_is_a_source_again(cli):
