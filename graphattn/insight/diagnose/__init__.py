@@ -1,1 +1,116 @@
-"""Name the mistake behind a wrong result."""
+"""diagnose(graph, feeds, observed): which mistake gives these numbers, from the final output alone.
+
+    found = diagnose(graph, feeds, {"out": theirs})     or a trace, a file, intermediates, gradients too
+    found.verdict        "right", "harmless", "mistake", "unexplained" or "undecided"
+    found.findings[0]    .sentence .name .where .graph .error .equals
+    print(found)
+
+The intended graph is run again with a mistake planted, by generators that know no list of mistakes
+(`insight.variants`) and those that ops declare. A variant is named only where it gives every observed cell, as
+exactly as it was observed. Where nothing fits, nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...core.errors import GraphError
+from ...core.graph import Graph
+from .accuracy import Accuracy, accuracy_of
+from .classes import classes
+from .levels import Level, levels
+from .observed import read_observed
+from .result import VERDICTS as VERDICTS
+from .result import Diagnosis as Diagnosis
+from .result import Finding as Finding
+from .search import Hit, Search
+
+SINGLES, PAIRS = 10.0, 20.0
+"""Seconds for one mistake, and for two at once."""
+
+
+def diagnose(
+    graph: Graph,
+    feeds: Mapping[str, Any] | None,
+    observed: Any,
+    *,
+    precision: str | int | None = None,
+    budget: float | None = None,
+    pairs: bool = True,
+    declared: bool = True,
+    say: Callable[[str], None] | None = None,
+) -> Diagnosis:
+    """Name the mistake behind `observed` (see the module's docstring).
+
+    feeds: the inputs and parameters, as for `run`; those that are missing are taken from `observed`. observed:
+    tensors by name (a dict, a trace, a file): outputs, and intermediates where there are some. precision:
+    float64, float32, float16 or bfloat16, or with how many decimals they were printed; without it, what the
+    numbers themselves hold. budget: seconds, by default 10 for one mistake and 20 for two at once (pairs=False
+    looks for one alone). declared=False leaves out what ops declare. say is called with progress.
+    """
+    fine = graph.at("op")
+    theirs, fed = read_observed(fine, observed, feeds)
+    accuracy = accuracy_of([o.theirs for o in theirs], precision)
+    search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
+    stages = list(levels(graph, theirs, fed, accuracy, declared))
+    judge = stages[0].judge
+    if judge.right:
+        return _done("right", [], graph, accuracy, stages[0], search)
+    if all(cell != cell for o in theirs for row in o.rows for cell in row):
+        return _blank(graph, accuracy, stages[0], search)
+    hits = search.singles(stages)
+    if not hits and pairs:
+        from .pairs import look_for_pairs
+
+        search.budget = search.seconds + (PAIRS if budget is None else budget)
+        hits = look_for_pairs(search, stages)
+    if not hits:
+        return _done("unexplained", [], graph, accuracy, stages[0], search)
+    findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
+    verdict = "harmless" if _harmless(findings, stages[0]) else "mistake"
+    return _done(verdict, findings, graph, accuracy, stages[0], search)
+
+
+def _finding(group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[str, Any]) -> Finding:
+    best = group[0]
+    found = Finding(
+        best.variants, best.rewrite, best.level.whole, best.level.stands, best.error, feeds, tells=tells
+    )  # fmt: skip
+    for other in group[1:]:
+        words = " and ".join(variant.phrase for variant in other.variants)
+        if words != found.phrase and words not in found.equals:
+            found.equals.append(words)
+    return found
+
+
+def _harmless(findings: list[Finding], level: Level) -> bool:
+    """Whether the graph's results are what they should be, though something before them differs."""
+    return False
+
+
+def _blank(graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
+    """Nothing but NaN was observed: any of many mistakes does that."""
+    suspects: list[str] = []
+    for variant in level.variants():
+        if search.over or len(suspects) > 11:
+            break
+        hit = search.look(level, (variant,))
+        if hit is not None:
+            suspects.append(variant.phrase)
+    done = _done("undecided", [], graph, accuracy, level, search)
+    done.suspects = suspects
+    return done
+
+
+def _done(
+    verdict: str, findings: list[Finding], graph: Graph, accuracy: Accuracy, level: Level, search: Search
+) -> Diagnosis:
+    names = [o.name for o in level.observed]
+    return Diagnosis(
+        verdict, findings, graph, accuracy.text, names, search.tried, search.seconds, search.finished
+    )  # fmt: skip
+
+
+__all__ = ["VERDICTS", "Diagnosis", "Finding", "GraphError", "diagnose", "math"]

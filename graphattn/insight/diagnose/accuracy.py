@@ -1,0 +1,59 @@
+"""How exact observed numbers are: which format holds them, or with how many digits they were printed.
+
+    accuracy = accuracy_of(tensors)
+    accuracy.half        half a unit of the last printed decimal, 0 where they were not printed so
+    accuracy.relative    the rounding unit of the format (2⁻ᵇ), or half a unit of the last printed digit
+
+The format is told as in compare (`held`, `decimals`, `digits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...core.errors import GraphError
+from ..compare.precision import decimals, digits, held, precision_of
+from ..compare.recording import Recorded
+
+DOUBLE = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """See the module's docstring. `text` is how a report calls it."""
+
+    text: str
+    half: float = 0.0
+    relative: float = DOUBLE
+    computed: float = DOUBLE
+    """The rounding unit of the computation itself."""
+
+    @property
+    def loose(self) -> float:
+        """How many times what rounding can do a variant may be off before it is looked at closely."""
+        return 1e4 if self.computed <= 1e-12 else 30.0 if self.computed <= 1e-6 else 4.0
+
+
+def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> Accuracy:
+    """`given` says it instead: a format by name, or a number of decimals."""
+    if isinstance(given, bool) or (isinstance(given, int) and given < 0):
+        raise GraphError(f"precision is {given!r}; expected a format such as float32, or a number of decimals")
+    if isinstance(given, int):
+        return _printed(given)
+    fmt = held(tensors) if given is None else precision_of(given)
+    if fmt.bits < 53:
+        unit = 2.0**-fmt.bits
+        return Accuracy(fmt.name, 0.0, unit, unit)
+    if given is None:
+        places = decimals(tensors)
+        if places is not None:
+            return _printed(places)
+        shown = digits(tensors)
+        if shown is not None and sum(t.size for t in tensors) >= 8:
+            return Accuracy(f"{shown} printed digits", 0.0, 0.5 * 10.0 ** (1 - shown))
+    return Accuracy("float64")
+
+
+def _printed(places: int) -> Accuracy:
+    return Accuracy(f"{places} printed decimals", 0.5 * 10.0**-places)

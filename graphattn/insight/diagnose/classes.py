@@ -1,0 +1,85 @@
+"""Hits that are the same function, and inputs that tell the others apart.
+
+Two hits are one finding where they give the same on other inputs and other parameters too. Where they do not, a
+set of inputs (parameters as they are, if that will do) on which they differ is found, and kept as verified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from ...core import nested
+from ...core.axes import Spec
+from ...core.errors import GraphError
+from ...core.graph import Graph
+from ..variants import Intended, Rewrite, evaluate
+from .cut import uncut
+from .search import Hit
+
+SAME = 1e-9
+
+
+def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hit], Mapping[str, Any] | None]]:
+    """The hits by function, the likeliest first; with each an input that tells it from those before it."""
+    ordered = sorted(hits, key=lambda hit: (round(hit.price, 6), len(hit.rewrite.nodes)))
+    found: list[tuple[list[Hit], Mapping[str, Any] | None]] = []
+    others = [other_feeds(hits[0].level.whole, feeds, seed) for seed in (1, 2)] if hits else []
+    values: list[list[Any]] = []
+    for hit in ordered:
+        given = [_results(hit, other) for other in others]
+        for (group, _), known in zip(found, values, strict=True):
+            if all(_same(a, b) for a, b in zip(given, known, strict=True)):
+                group.append(hit)
+                break
+        else:
+            tells = next((o for o, a, b in zip(others, given, values[0], strict=True) if not _same(a, b)), None) if values else None
+            found.append(([hit], tells))
+            values.append(given)
+    return found
+
+
+def other_feeds(graph: Graph, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Other numbers for the inputs; from seed 2 on for the parameters too. Masks and indices stay."""
+    random = Random(seed)
+    fed = dict(feeds)
+    for name, spec in graph.inputs.items():
+        parameter = graph.nodes[name].op.drawn == "inside"
+        if spec.kind == "float" and name in feeds and (seed > 1 or not parameter):
+            fed[name] = _drawn(random, spec, parameter)
+    return fed
+
+
+def _drawn(random: Random, spec: Spec, parameter: bool) -> Any:
+    divisor = math.sqrt(max(spec.shape[-1], 1)) if parameter and spec.rank > 1 else 1.0
+    return nested.build(spec.shape, lambda *_: round(random.gauss(0.0, 1.0) / divisor, 3))
+
+
+def _results(hit: Hit, feeds: Mapping[str, Any]) -> list[Any] | None:
+    """What the whole graph with the mistake gives; None where it cannot be computed."""
+    level = hit.level
+    key = ("classes", id(feeds))
+    if key not in level.others:
+        level.others[key] = Intended(level.whole, feeds)
+    intended = level.others[key]
+    refs = [tensor.ref for tensor in level.whole.outputs.values()] or [intended.graph.resolve(o.name) for o in level.observed]
+    try:
+        full: Rewrite = uncut(hit.rewrite, level.whole, level.stands)
+        return [list(nested.flat(value)) for value in evaluate(intended, full, refs)]
+    except GraphError:
+        return None
+
+
+def _same(a: list[Any] | None, b: list[Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    for x, y in zip(a, b, strict=True):
+        if len(x) != len(y):
+            return False
+        size = max((abs(v) for v in x if math.isfinite(v)), default=0.0)
+        for p, q in zip(x, y, strict=True):
+            if p != q and not abs(p - q) <= SAME * size and not (p != p and q != q):
+                return False
+    return True

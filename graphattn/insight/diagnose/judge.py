@@ -1,0 +1,221 @@
+"""Whether the values of a graph are those that were observed, as exactly as these were observed.
+
+A cell may be off by half a printed unit, by the rounding of its own format, and by L times what rounding can do to
+it on the way, which is measured: the graph is evaluated K times with every result moved by a rounding error,
+s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
+
+`roughly` is a quick look at one row, with room to spare; `closely` measures the variant itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ...core.graph import Node
+from ..variants import Intended, Rewrite, evaluate
+from .accuracy import Accuracy
+from .observed import Observed, rows_of
+
+RUNS = 8
+TIMES = 8.0
+"""K and L of the rule."""
+FLOOR = 16.0
+"""How many rounding units of a row's largest cell any cell of it may be off: sums that cancel."""
+NOTHING = Rewrite({}, {})
+
+
+def allowed_rows(
+    intended: Intended, rewrite: Rewrite, observed: Sequence[Observed], values: Sequence[Any], accuracy: Accuracy,
+    inputs: float = 0.0,
+) -> list[list[list[float]]]:  # fmt: skip
+    """For each observed tensor, how far each cell may be off. `inputs` is how far inputs may be off."""
+    refs = [intended.graph.resolve(o.name) for o in observed]
+    ranks = [intended.graph.spec(ref).rank for ref in refs]
+    plain = [rows_of(value, rank) for value, rank in zip(values, ranks, strict=True)]
+    squares = [[[0.0] * len(row) for row in rows] for rows in plain]
+    for seed in range(RUNS):
+        moved = evaluate(intended, rewrite, refs, disturb=moving(Random(seed), accuracy, intended, inputs))
+        for value, rank, rows, into in zip(moved, ranks, plain, squares, strict=True):
+            for a, b, sums in zip(rows, rows_of(value, rank), into, strict=True):
+                for j, (x, y) in enumerate(zip(a, b, strict=True)):
+                    apart = y - x
+                    sums[j] += apart * apart if math.isfinite(apart) else 0.0
+    return [
+        [_allowed(row, sums, accuracy) for row, sums in zip(rows, into, strict=True)]
+        for rows, into in zip(plain, squares, strict=True)
+    ]
+
+
+def _allowed(row: Sequence[float], squares: Sequence[float], accuracy: Accuracy) -> list[float]:
+    mean = sum(squares) / (len(squares) * RUNS) if squares else 0.0
+    largest = max((abs(x) for x in row if math.isfinite(x)), default=0.0)
+    floor = accuracy.half + FLOOR * accuracy.computed * largest
+    return [
+        floor + TIMES * math.sqrt((s + 4 * mean) / (RUNS + 4)) + 4 * accuracy.relative * (abs(x) if abs(x) < 1e300 else 0)
+        for x, s in zip(row, squares, strict=True)
+    ]
+
+
+def moving(random: Random, accuracy: Accuracy, intended: Intended, inputs: float) -> Callable[[Node, Any], Any]:
+    """Results of steps, each cell moved by a rounding error."""
+
+    def move(node: Node, value: Any) -> Any:
+        if node.op.fed:
+            return _moved(value, random, 0.0, inputs) if inputs else value
+        if node.op.moves or not node.operands:
+            return value
+        ref = node.operands[0]
+        longest = 1 if ref is None or ref.node not in intended.graph.nodes else _longest(intended, ref)
+        return _moved(value, random, accuracy.computed * (1.0 + math.sqrt(longest) / 4), 0.0)
+
+    return move
+
+
+def _longest(intended: Intended, ref: Any) -> int:
+    outputs = intended.graph.nodes[ref.node].outputs
+    return max(1, outputs[min(ref.port, len(outputs) - 1)].shape[-1:][0] if outputs[0].rank else 1)
+
+
+def _moved(value: Any, random: Random, relative: float, absolute: float) -> Any:
+    if isinstance(value, list):
+        if value and isinstance(value[0], list):
+            return [_moved(item, random, relative, absolute) for item in value]
+        if value and isinstance(value[0], float):
+            uniform = random.uniform
+            return [v + (relative * abs(v) + absolute) * uniform(-1, 1) if abs(v) < 1e300 else v for v in value]
+        return value
+    return value + (relative * abs(value) + absolute) * random.uniform(-1, 1) if isinstance(value, float) else value
+
+
+def apart(rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> float:
+    """The largest difference; infinite where one is NaN or infinite and the other is not."""
+    largest = 0.0
+    for a, b in zip(rows, theirs, strict=True):
+        if a != b:
+            for x, y in zip(a, b, strict=True):
+                if x != y:
+                    d = abs(x - y)
+                    if d > largest:
+                        largest = d
+                    elif d != d and not (x != x and y != y):
+                        return math.inf
+    return largest
+
+
+def within(
+    rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], allowed: Sequence[Sequence[float]]
+) -> bool:
+    """Whether every cell is as near as it may be; NaN agrees with NaN alone, infinities with themselves."""
+    for a, b, room in zip(rows, theirs, allowed, strict=True):
+        for x, y, most in zip(a, b, room, strict=True):
+            if x != y and not abs(x - y) <= most and not (x != x and y != y):
+                return False
+    return True
+
+
+def agreeing(
+    rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], allowed: Sequence[Sequence[float]]
+) -> int:
+    """How many cells are as near as they may be."""
+    return sum(
+        x == y or abs(x - y) <= most
+        for a, b, room in zip(rows, theirs, allowed, strict=True)
+        for x, y, most in zip(a, b, room, strict=True)
+    )
+
+
+@dataclass
+class Judge:
+    """Holds variants of one intended graph to what was observed."""
+
+    intended: Intended
+    observed: Sequence[Observed]
+    accuracy: Accuracy
+
+    def __post_init__(self) -> None:
+        graph = self.intended.graph
+        self.refs = [graph.resolve(o.name) for o in self.observed]
+        self.ranks = [graph.spec(ref).rank for ref in self.refs]
+        self.values = [self.intended.values[ref] for ref in self.refs]
+        self.rows = [rows_of(v, r) for v, r in zip(self.values, self.ranks, strict=True)]
+        self.strict = allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy)
+        self.loose = [[_wide(room, self.accuracy) for room in rows] for rows in self.strict]
+        self.agree = [within(r, o.rows, s) for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)]
+        self.key, self.row = self._key()
+
+    @property
+    def right(self) -> bool:
+        """Whether the intended graph itself gives what was observed."""
+        return all(self.agree)
+
+    def _key(self) -> tuple[int, int | None]:
+        """The tensor and its row at which variants are looked at first: where the difference is largest."""
+        wrong = [i for i, fine in enumerate(self.agree) if not fine]
+        if not wrong:
+            return 0, None
+        key = wrong[0]
+        ratios = [
+            max((_ratio(x, y, m) for x, y, m in zip(a, b, room, strict=True)), default=0.0)
+            for a, b, room in zip(self.rows[key], self.observed[key].rows, self.strict[key], strict=True)
+        ]
+        row = max(range(len(ratios)), key=ratios.__getitem__) if ratios else 0
+        return key, row if self.ranks[key] == 2 else None
+
+    def roughly(self, rewrite: Rewrite) -> bool:
+        """Whether a variant may be it: one row first, then all. Raises a `GraphError` for no graph."""
+        key, row = self.key, self.row
+        theirs, loose = self.observed[key].rows, self.loose[key]
+        if row is not None:
+            (value,) = evaluate(self.intended, rewrite, [self.refs[key]], row)
+            if not _near(value[0], theirs[row], loose[row]):
+                return False
+        values = evaluate(self.intended, rewrite, self.refs)
+        for value, rank, o, room in zip(values, self.ranks, self.observed, self.loose, strict=True):
+            rows = rows_of(value, rank)
+            if len(rows) != len(o.rows) or not all(map(_near, rows, o.rows, room)):
+                return False
+        return True
+
+    def closely(self, rewrite: Rewrite) -> float | None:
+        """The largest difference left where a variant is it, None where it is not."""
+        values = evaluate(self.intended, rewrite, self.refs)
+        rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
+        room = allowed_rows(self.intended, rewrite, self.observed, values, self.accuracy)
+        if all(within(r, o.rows, s) for r, o, s in zip(rows, self.observed, room, strict=True)):
+            return max(apart(r, o.rows) for r, o in zip(rows, self.observed, strict=True))
+        return None
+
+    def residual(self, rewrite: Rewrite) -> tuple[int, float]:
+        """How many cells of the first differing tensor agree, and how large the rest of the difference is."""
+        key = self.key
+        (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
+        rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
+        if len(rows) != len(theirs) or any(len(a) != len(b) for a, b in zip(rows, theirs, strict=True)):
+            return 0, math.inf
+        total = sum((x - y) ** 2 for a, b in zip(rows, theirs, strict=True) for x, y in zip(a, b, strict=True) if x != y)
+        return agreeing(rows, theirs, self.strict[key]), math.sqrt(total) if total == total else math.inf
+
+
+def _ratio(x: float, y: float, most: float) -> float:
+    if x == y or (x != x and y != y):
+        return 0.0
+    d = abs(x - y)
+    return d / (most or 5e-324) if d == d else 1e300
+
+
+def _wide(room: Sequence[float], accuracy: Accuracy) -> float:
+    most = max((m for m in room if m == m), default=0.0)
+    return accuracy.half + accuracy.loose * (most - accuracy.half)
+
+
+def _near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
+    if len(row) != len(theirs):
+        return False
+    for x, y in zip(row, theirs):
+        if x != y and not abs(x - y) <= most and not (x != x and y != y):
+            return False
+    return True

@@ -1,0 +1,94 @@
+"""The intended graph at each magnification at which mistakes are planted: op, then inside the ops, then whole
+composites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ...core.graph import Graph, Ref
+from ..variants import GENERATORS, Intended, Variant, variants
+from ..variants.attributes import attributes
+from ..variants.declared import declared
+from ..variants.operands import operands
+from .accuracy import Accuracy
+from .cut import cut
+from .judge import Judge
+from .observed import Observed
+
+INSIDE = 0.3
+"""What it costs to believe in a mistake inside an op."""
+COARSE = (attributes, declared, operands)
+"""What is done to whole composites: all else is done to what they are made of."""
+
+
+@dataclass(eq=False)
+class Level:
+    """One magnification: the whole graph, the graph cut at what was observed, and the judge of its variants."""
+
+    name: str
+    whole: Graph
+    observed: Sequence[Observed]
+    feeds: Mapping[str, Any]
+    accuracy: Accuracy
+    known: Sequence[Graph] = ()
+    """Graphs of coarser levels: what they have is not varied again."""
+    declared: bool = True
+    others: dict[Any, Intended] = field(default_factory=dict)
+    """The whole graph on other feeds."""
+
+    @cached_property
+    def _cut(self) -> tuple[Graph, dict[str, str], dict[Ref, Ref]]:
+        names = [o.name for o in self.observed]
+        return cut(self.whole, names)
+
+    @property
+    def stands(self) -> dict[Ref, Ref]:
+        return self._cut[2]
+
+    @cached_property
+    def intended(self) -> Intended:
+        graph, more, _ = self._cut
+        theirs = {o.name: o.theirs.nested() for o in self.observed}
+        return Intended(graph, {**self.feeds, **{name: theirs[of] for name, of in more.items()}})
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.intended, self.observed, self.accuracy)
+
+    def variants(self) -> list[Variant]:
+        """Every variant that can reach what differs, by price."""
+        fresh = [name for name in self.intended.graph.nodes if not any(name in g.nodes for g in self.known)]
+        generators = COARSE if self.name == "coarse" else GENERATORS
+        if not self.declared:
+            generators = tuple(g for g in generators if g is not declared)
+        judge = self.judge
+        wrong = [ref.node for ref, fine in zip(judge.refs, judge.agree, strict=True) if not fine]
+        reach = [self.intended.order[name] for name in wrong]
+        below = self.intended.below
+        found = [
+            variant
+            for variant in variants(self.intended, fresh, generators)
+            if any(below[name] >> place & 1 for name in variant.nodes for place in reach)
+        ]
+        for variant in found:
+            variant.price += INSIDE if self.name == "primitive" else 0.0
+        return sorted(found, key=lambda variant: variant.price)
+
+
+def levels(
+    graph: Graph, observed: Sequence[Observed], feeds: Mapping[str, Any], accuracy: Accuracy, with_declared: bool
+) -> Iterator[Level]:
+    """The levels, in the order in which they are searched."""
+    op, primitive = graph.at("op"), graph.at("primitive")
+    yield Level("op", op, observed, feeds, accuracy, declared=with_declared)
+    if primitive is not op:
+        yield Level("primitive", primitive, observed, feeds, accuracy, (op,), with_declared)
+    coarse = [graph.at(level) for level in ("head", "block")]
+    for which in (coarse[0], *coarse[1:]):
+        if which is not op and all(o.name in which for o in observed):
+            yield Level("coarse", which, observed, feeds, accuracy, (op,), with_declared)
+            op = which

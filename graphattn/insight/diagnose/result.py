@@ -1,0 +1,132 @@
+"""What `diagnose` found: a verdict, and the mistakes that explain what was observed, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ...core.graph import Graph
+from ..variants import Rewrite, Variant, spoken
+from .cut import plain, uncut
+
+VERDICTS = ("right", "harmless", "mistake", "unexplained", "undecided")
+
+
+@dataclass(eq=False)
+class Finding:
+    """A mistake that explains what was observed, as exactly as it was observed."""
+
+    variants: tuple[Variant, ...]
+    """The changes: one, or two at once."""
+    rewrite: Rewrite = field(repr=False)
+    whole: Graph = field(repr=False)
+    """The intended graph at the level of the change."""
+    stands: Mapping[Any, Any] = field(repr=False)
+    error: float
+    """The largest difference that is left."""
+    feeds: Mapping[str, Any] = field(repr=False)
+    equals: list[str] = field(default_factory=list)
+    """Other wordings of the same function."""
+    tells: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Inputs on which it differs from the findings before it."""
+    harmless: bool = False
+
+    @property
+    def phrase(self) -> str:
+        return " and ".join(plain(variant.phrase) for variant in self.variants)
+
+    @property
+    def sentence(self) -> str:
+        """yours is this graph without …"""
+        return f"yours is this graph {self.phrase}"
+
+    @property
+    def name(self) -> str:
+        return " and ".join(plain(variant.name) for variant in self.variants)
+
+    @property
+    def price(self) -> float:
+        return sum(variant.price for variant in self.variants)
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The tensors of the intended graph at which yours departs from it."""
+        return tuple(dict.fromkeys(plain(name) for variant in self.variants for name in variant.nodes))
+
+    @property
+    def place(self) -> str:
+        """The same in few words: head*.scaled."""
+        return spoken(self.where)
+
+    @property
+    def mend(self) -> str:
+        """What to do about it."""
+        said = [variant.sentence for variant in self.variants if variant.sentence]
+        return " ".join(said) or f"look at {self.place}"
+
+    @cached_property
+    def full(self) -> Rewrite:
+        """The change to the whole graph, observed tensors or not."""
+        return uncut(self.rewrite, self.whole, self.stands)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The intended graph with the mistake in it."""
+        return self.full.graph(self.whole)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The nodes of `graph` that the intended graph does not have, or has otherwise."""
+        nodes = self.graph.nodes
+        return tuple(name for name in self.full.nodes if name in nodes)
+
+
+@dataclass(eq=False)
+class Diagnosis:
+    """verdict: "right": as intended. "harmless": something differs, but nothing that matters. "mistake": the
+    findings explain all that was observed. "unexplained": nothing that was tried does. "undecided": what was
+    observed cannot tell."""
+
+    verdict: str
+    findings: list[Finding]
+    graph: Graph
+    accuracy: str
+    observed: Sequence[str]
+    tried: int
+    seconds: float
+    finished: bool = True
+    """Whether everything was tried, within the budget."""
+    notes: list[str] = field(default_factory=list)
+    suspects: list[str] = field(default_factory=list)
+    """What may be wrong, where the observed numbers cannot tell (all NaN)."""
+    look_at: str | None = None
+    """The one tensor that would tell most."""
+    comparison: Any = field(default=None, repr=False)
+    """What `compare` says, where nothing fits."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.verdict in ("right", "harmless")
+
+    def text(self, reveal: str = "cause") -> str:
+        """The report; `reveal` none or place tells no more than that."""
+        from .report import text
+
+        return text(self, reveal)
+
+    def markdown(self, reveal: str = "cause") -> str:
+        from .report import markdown
+
+        return markdown(self, reveal)
+
+    def data(self, reveal: str = "cause") -> dict[str, Any]:
+        """The same as dicts and lists that JSON can hold."""
+        from .report import data
+
+        return data(self, reveal)
+
+    def __str__(self) -> str:
+        return self.text()
