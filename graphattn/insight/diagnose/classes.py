@@ -35,7 +35,11 @@ def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hi
                 group.append(hit)
                 break
         else:
-            tells = next((o for o, a, b in zip(others, given, values[0], strict=True) if not _same(a, b)), None) if values else None
+            tells = (
+                next((o for o, a, b in zip(others, given, values[0], strict=True) if not _same(a, b)), None)
+                if values
+                else None
+            )
             found.append(([hit], tells))
             values.append(given)
     return found
@@ -64,7 +68,9 @@ def _results(hit: Hit, feeds: Mapping[str, Any]) -> list[Any] | None:
     if key not in level.others:
         level.others[key] = Intended(level.whole, feeds)
     intended = level.others[key]
-    refs = [tensor.ref for tensor in level.whole.outputs.values()] or [intended.graph.resolve(o.name) for o in level.observed]
+    refs = [tensor.ref for tensor in level.whole.outputs.values()] or [
+        intended.graph.resolve(o.name) for o in level.observed
+    ]
     try:
         full: Rewrite = uncut(hit.rewrite, level.whole, level.stands)
         return [list(nested.flat(value)) for value in evaluate(intended, full, refs)]

@@ -19,7 +19,7 @@ from .cut import cut
 from .judge import Judge
 from .observed import Observed
 
-INSIDE = 0.3
+INSIDE = 0.31
 """What it costs to believe in a mistake inside an op."""
 COARSE = (attributes, declared, operands)
 """What is done to whole composites: all else is done to what they are made of."""
@@ -40,6 +40,11 @@ class Level:
     others: dict[Any, Intended] = field(default_factory=dict)
     """The whole graph on other feeds."""
 
+    @property
+    def least(self) -> float:
+        """The least price of its variants."""
+        return 1.0 + (0.0 if self.name == "op" else INSIDE)
+
     @cached_property
     def _cut(self) -> tuple[Graph, dict[str, str], dict[Ref, Ref]]:
         names = [o.name for o in self.observed]
@@ -59,8 +64,9 @@ class Level:
     def judge(self) -> Judge:
         return Judge(self.intended, self.observed, self.accuracy)
 
-    def variants(self) -> list[Variant]:
-        """Every variant that can reach what differs, by price."""
+    def variants(self, rest: bool = False) -> list[Variant]:
+        """Every variant that can reach what differs, by price; of roles first, then the `rest`: of one node of
+        several alike, and the unlikely."""
         fresh = [name for name in self.intended.graph.nodes if not any(name in g.nodes for g in self.known)]
         generators = COARSE if self.name == "coarse" else GENERATORS
         if not self.declared:
@@ -71,16 +77,20 @@ class Level:
         below = self.intended.below
         found = [
             variant
-            for variant in variants(self.intended, fresh, generators)
+            for variant in variants(self.intended, fresh, generators, rest)
             if any(below[name] >> place & 1 for name in variant.nodes for place in reach)
         ]
         for variant in found:
-            variant.price += INSIDE if self.name == "primitive" else 0.0
+            variant.price += self.least - 1.0
         return sorted(found, key=lambda variant: variant.price)
 
 
 def levels(
-    graph: Graph, observed: Sequence[Observed], feeds: Mapping[str, Any], accuracy: Accuracy, with_declared: bool
+    graph: Graph,
+    observed: Sequence[Observed],
+    feeds: Mapping[str, Any],
+    accuracy: Accuracy,
+    with_declared: bool,
 ) -> Iterator[Level]:
     """The levels, in the order in which they are searched."""
     op, primitive = graph.at("op"), graph.at("primitive")

@@ -6,16 +6,15 @@ under its plainest wording; the others are told apart by inputs on which they di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush, heapreplace
 from time import monotonic
-from typing import Any
-
 from ...core.errors import GraphError
-from ..variants import Rewrite, Variant
+from ..variants import UNLIKELY, Rewrite, Variant
 from .levels import Level
 
-BAND = 0.5
+BAND = 0.3
 """How much dearer than the best a finding may be."""
 CLOSE_LOOKS = 60
 """The most variants that are measured closely at one level."""
@@ -59,24 +58,19 @@ class Search:
         return False
 
     def singles(self, levels: Sequence[Level]) -> list[Hit]:
-        """The hits of the first level that has any."""
-        for level in levels:
-            hits = self._among(level, level.variants())
-            if hits or self.over:
-                return hits
-        return []
-
-    def _among(self, level: Level, candidates: Sequence[Variant]) -> list[Hit]:
+        """Every hit of the price band of the first one."""
         hits: list[Hit] = []
-        for place, variant in enumerate(candidates):
-            if hits and variant.price > hits[0].price + BAND:
+        after = 0.0
+        for level, variant in _by_price(levels):
+            if hits and (variant.price > hits[0].price + BAND or self.seconds > after):
                 break
-            if not place % 16 and self.over:
+            if not self.tried % 16 and self.over:
                 break
-            if not place % 256:
+            if not self.tried % 256:
                 self.say(f"{self.tried} variants tried")
             hit = self.look(level, (variant,))
             if hit is not None:
+                after = after or self.seconds * 2 + 0.5
                 hits.append(hit)
         return hits
 
@@ -94,8 +88,22 @@ class Search:
         return None if error is None else Hit(chosen, rewrite, level, error)
 
 
-def ordered(levels: Iterator[Level]) -> list[Level]:
-    return list(levels)
-
-
-Feeds = Mapping[str, Any]
+def _by_price(levels: Sequence[Level]) -> Iterator[tuple[Level, Variant]]:
+    """The variants of all levels, by price; each part of a level is made when its cheapest could be next."""
+    parts = [(level.least + UNLIKELY * rest, level, rest) for level in levels for rest in (False, True)]
+    parts.sort(key=lambda part: part[0])
+    heap: list[tuple[float, int, int, Level, list[Variant]]] = []
+    while parts or heap:
+        while parts and (not heap or heap[0][0] >= parts[0][0]):
+            _, level, rest = parts.pop(0)
+            found = level.variants(rest)
+            if found:
+                heappush(heap, (found[0].price, -len(parts), 0, level, found))
+        if not heap:
+            continue
+        _, rank, place, level, found = heap[0]
+        yield level, found[place]
+        if place + 1 < len(found):
+            heapreplace(heap, (found[place + 1].price, rank, place + 1, level, found))
+        else:
+            heappop(heap)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from .declared import guises
 from .draft import Draft, Rewrite, merged
 from .evaluate import evaluate
-from .generators import GENERATORS, variants
+from .generators import GENERATORS, UNLIKELY, variants
 from .groups import Group, groups_of, spoken
 from .intended import Intended
 from .step import Explanation, explanations
@@ -24,6 +24,7 @@ from .variant import Variant
 
 __all__ = [
     "GENERATORS",
+    "UNLIKELY",
     "Draft",
     "Explanation",
     "Group",

@@ -8,6 +8,7 @@ A group is the names of its nodes, in the order of the graph.
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 from ...core.graph import Graph, Node, Ref
 
@@ -25,6 +26,8 @@ def groups_of(graph: Graph) -> list[Group]:
         for pattern in _patterns(node.name):
             keys.setdefault((*call, pattern), []).append(node.name)
     roles = dict.fromkeys(tuple(names) for names in keys.values() if len(names) > 1)
+    for names in [names for names in roles if len(names) == 3]:  # two of q, k and v
+        roles.update(dict.fromkeys(combinations(names, 2)))
     return [*sorted(roles, key=len, reverse=True), *((name,) for name in graph.nodes)]
 
 
@@ -52,14 +55,12 @@ def _kinds(graph: Graph) -> dict[str, int]:
 
 def _key(node: Node, kinds: dict[str, int]) -> object:
     shapes = tuple((spec.shape, spec.kind) for spec in node.outputs)
-    if not node.operands:
-        return node.op.name if node.op.drawn == "inside" else node.name, shapes, _attributes(node)
+    if node.op.fed and node.op.drawn != "inside":
+        return node.name
+    if not node.operands:  # one parameter, one constant, one mask is like another
+        return node.op.name, shapes
     operands = tuple(None if ref is None else kinds[ref.node] for ref in node.operands)
-    return node.op.name, shapes, operands, _attributes(node)
-
-
-def _attributes(node: Node) -> str:
-    return repr(sorted(node.attributes.items())) if node.operands else ""
+    return node.op.name, shapes, operands, repr(sorted(node.attributes.items()))
 
 
 def spoken(names: tuple[str, ...] | list[str]) -> str:

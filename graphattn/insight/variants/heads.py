@@ -54,10 +54,26 @@ def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
         if len({intended.shape(ref) for ref in refs if ref is not None}) > 1:
             continue
         called = nodes[0].op.operand_name(slot)
-        for told, order in orders(refs):
+        series = _by_producer(intended, refs)
+        ways = [dict(orders([refs[i] for i in places])) for places in series]
+        for told in ways[0]:
+            order = list(refs)
+            for places, way in zip(series, ways, strict=True):
+                for i, ref in zip(places, way.get(told, [refs[i] for i in places]), strict=True):
+                    order[i] = ref
             if _differ(order, refs):
                 words = f"with {called} of {the(intended, group)} {told}"
                 yield Variant("dealt", words, 1.3, group, one(intended, _deal(nodes, slot, order)))
+
+
+def _by_producer(intended: Intended, refs: Sequence[Ref | None]) -> list[list[int]]:
+    """The places of the group whose tensors are parts of one tensor, or of one series of tensors."""
+    series: dict[object, list[int]] = {}
+    for place, ref in enumerate(refs):
+        assert ref is not None
+        several = len(intended.graph.nodes[ref.node].ports) > 1
+        series.setdefault(ref.node if several else "", []).append(place)
+    return list(series.values())
 
 
 def _deal(nodes: list[Node], slot: int, order: list[Ref | None]):

@@ -163,6 +163,18 @@ class Intended:
                     found[name] = group
         return found
 
+    def peers(self, node: Node) -> list[Node]:
+        """Other nodes of the same op and shapes, the nearest first."""
+        specs = [None if ref is None else self.shape(ref) for ref in node.operands]
+        place = self.order[node.name]
+        found = [
+            other
+            for other in self.graph.nodes.values()
+            if other.op is node.op and other is not node and len(other.operands) == len(specs)
+            and [None if ref is None else self.shape(ref) for ref in other.operands] == specs
+        ]  # fmt: skip
+        return sorted(found, key=lambda other: abs(self.order[other.name] - place))[:8]
+
     @cached_property
     def sizes(self) -> list[tuple[str, int]]:
         return sizes_of(self.graph)

@@ -36,12 +36,15 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
                 (-1, 1, "one key later"), (-1, -1, "one key earlier"),
                 (-2, 1, "one query later"), (-2, -1, "one query earlier"),
             ):  # fmt: skip
-                change = _shifted(spec.shape, axis, step)
-                if step < 0:
-                    words = f"with the mask {{the}} showing what it shows {told}"
-                    changes.append((told, words, 1.4, change))
-                else:
-                    changes.append((told, f"with the mask {{the}} shifted: {told}", 1.4, change))
+                words = f"with the mask {{the}} shifted: what it shows, it shows {told}"
+                changes.append((told, words, 1.4, _shifted(spec.shape, axis, step)))
+            for step, side in ((1, "after"), (-1, "before")):
+                for op, told, price in (
+                    ("logical_or", f"showing one key more {side} those it should show", 1.2),
+                    ("logical_and", f"hiding the {'first' if step > 0 else 'last'} key it should show", 1.2),
+                ):
+                    words = f"with the mask {{the}} {told}"
+                    changes.append((told, words, price, _edged(spec.shape, step, op)))
         for key, words, price, change in changes:
             yield Option((port, key), words, price, _changing(port, change))
 
@@ -81,24 +84,40 @@ def _shifted(shape: tuple[int, ...], axis: int, step: int) -> Change:
     """Moved along an axis by one; what comes in is what stood at the edge."""
 
     def change(draft: Draft, node: Node, ref: Ref) -> Ref:
-        size = shape[axis]
-        if size < 2:
-            return ref
-        sizes = (1, size - 1) if step < 0 else (size - 1, 1)
-        cut = draft.add("split", [ref], {"parts": sizes, "axis": axis}, near=node, name="cut")
-        kept = Ref(cut.node, 1 if step < 0 else 0)
-        edges = draft.add(
-            "split",
-            [ref],
-            {"parts": (1, size - 1) if step > 0 else (size - 1, 1), "axis": axis},
-            near=node,
-            name="edge",
-        )
-        edge = Ref(edges.node, 0 if step > 0 else 1)
-        parts = [edge, kept] if step > 0 else [kept, edge]
-        return draft.add("concat", parts, {"axis": axis}, near=node, name="shifted")
+        return _moved(draft, node, ref, shape, axis, step, edge=True)
 
     return change
+
+
+def _edged(shape: tuple[int, ...], step: int, op: str) -> Change:
+    """Together with itself moved by one key; nothing comes in."""
+
+    def change(draft: Draft, node: Node, ref: Ref) -> Ref:
+        moved = _moved(draft, node, ref, shape, -1, step, edge=False)
+        return draft.add(op, [ref, moved], near=node, name="edge_moved")
+
+    return change
+
+
+def _moved(draft: Draft, node: Node, ref: Ref, shape: tuple[int, ...], axis: int, step: int, edge: bool) -> Ref:
+    size = shape[axis]
+    if size < 2:
+        return ref
+    later = step > 0
+    cut = draft.add(
+        "split", [ref], {"parts": (size - 1, 1) if later else (1, size - 1), "axis": axis}, near=node
+    )
+    kept = Ref(cut.node, 0 if later else 1)
+    if edge:
+        ends = draft.add(
+            "split", [ref], {"parts": (1, size - 1) if later else (size - 1, 1), "axis": axis}, near=node
+        )
+        end = Ref(ends.node, 0 if later else 1)
+        return draft.add(
+            "concat", [end, kept] if later else [kept, end], {"axis": axis}, near=node, name="shifted"
+        )
+    room = {"before": int(later), "after": int(not later), "axis": axis, "value": False}
+    return draft.add("pad", [kept], room, near=node, name="shifted")
 
 
 def _uses(intended: Intended, node: Node) -> Iterator[Option]:

@@ -8,7 +8,7 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each, tensor, through
+from .variant import Option, Variant, each, like, tensor, through
 
 AWAY = 4
 """How many steps away a step is looked for."""
@@ -30,11 +30,16 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         side = "after" if later else "on"
         words = f"with {{the}} {side} {tensor(intended, ref)} instead"
         yield Option(key, words, price, lambda d, n, r=ref: _to(d, n, slot, r, False))
+        if key[0] == "before" and key[1] == 1 and len(through(intended, intended.graph.nodes[source.node])) > 1:  # pyright: ignore
+            words = f"with {{the}} on {tensor(intended, ref)} instead, inside the residual branch"
+            yield Option(
+                (key, "branch"), words, price - 0.1, lambda d, n, r=ref: _to(d, n, slot, r, False, True)
+            )
         words = f"with {{the}} {side} {tensor(intended, ref)} too"
         yield Option((key, "too"), words, price + 0.4, lambda d, n, r=ref: _to(d, n, slot, r, True))
 
 
-def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[object, Ref, float]]:
+def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[object, ...], Ref, float]]:
     """Tensors near by that the step could stand on: (how they stand to it, tensor, price)."""
     here = [(Ref(node.name), ())]
     seen = {Ref(node.name)}
@@ -51,7 +56,14 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[object,
                         following.append((made, key))
                         yield ("after", key), made, 1.2 + 0.1 * away
         here = following[:8]
-    now = node.operands[slot]
+    source = node.operands[slot]
+    for name, used in intended.users.get(source, ()) if source is not None else ():
+        user = intended.graph.nodes[name]
+        if name != node.name and len(user.ports) == 1 and like(user.outputs[0], node.outputs[0]):
+            if Ref(name) not in seen:
+                seen.add(Ref(name))
+                yield ("beside", user.op.name, used), Ref(name), 1.2
+    now = source
     for away in range(1, AWAY + 1):
         producer = intended.graph.nodes[now.node] if now is not None else None
         if producer is None:
@@ -62,7 +74,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[object,
         now = next((ref for ref in producer.operands if ref is not None), None)
 
 
-def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool) -> None:
+def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool, branch: bool = False) -> None:
     now = draft.node(node.name)
     source = now.operands[slot]
     assert source is not None
@@ -72,4 +84,4 @@ def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool) -> None:
     operands = [ref if s == slot else r for s, r in enumerate(now.operands)]
     made = draft.add(now.op, operands, now.attributes, near=now, name="moved")
     before = () if draft.intended.depends(ref.node, on=node.name) else (node.name,) * too
-    draft.redirect(ref, made, apart_from=(made.node, *before))
+    draft.redirect(ref, made, apart_from=(made.node, *before, *((source.node,) if branch else ())))

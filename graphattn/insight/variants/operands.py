@@ -38,6 +38,20 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             words = f"without {name} in {{the}}"
             yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s))
         yield from _elsewhere(intended, node, slot, ref)
+    yield from _peers(intended, node)
+
+
+def _peers(intended: Intended, node: Node) -> Iterator[Option]:
+    """All parameters of another step of the kind."""
+    fed = [s for s, ref in enumerate(node.operands) if ref and intended.graph.nodes[ref.node].op.fed]
+    if len(fed) < 2:
+        return
+    for place, other in enumerate(intended.peers(node)):
+        operands = list(node.operands)
+        for slot in fed:
+            operands[slot] = other.operands[slot]
+        words = f"with the parameters of {other.name} in {{the}}"
+        yield Option(("peer", place), words, 1.3, lambda d, n, o=operands: d.change(n, operands=o))
 
 
 def _exchanged(intended: Intended, node: Node) -> Iterator[Option]:
