@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .core.trace import run as run
     from .core.trace import steps as steps
     from .insight.compare import compare as compare
+    from .insight.diagnose import diagnose as diagnose
     from .insight.heads import heads as heads
     from .models import pretrained as pretrained
     from .passes.gradient import gradient as gradient
@@ -38,6 +39,7 @@ _HOME = {
     "compare": "insight.compare",
     "heads": "insight.heads",
     "pretrained": "models",
+    "diagnose": "insight.diagnose",
     "gradient": "passes.gradient",
 }
 
@@ -49,6 +51,7 @@ __all__ = [
     "Trace",
     "__version__",
     "compare",
+    "diagnose",
     "gradient",
     "heads",
     "pretrained",

@@ -13,7 +13,7 @@ from ..core import cells
 from ..core.axes import Spec, need_size
 from ..core.cells import Literal
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, find, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, find, register
 
 
 def shape(heads: int, n: int, n_k: int | None = None, *, offset: int = 0) -> Spec:
@@ -54,6 +54,49 @@ def kernel(numbers: Numbers, *, heads, n, n_k, offset) -> Kernel:
     )  # fmt: skip
 
 
+def expand(g, *, heads, n, n_k, offset):
+    return biases(g, [_slope(g, h, heads) for h in range(heads)], n, n_k, offset)
+
+
+def biases(g, slopes, n, n_k, offset, *, distance=lambda i, j: -abs(i - j)):
+    """slope · distance(i, j) for each head's slope."""
+    n_k = n if n_k is None else n_k
+    if not n or not n_k:
+        nothing = g.broadcast(g.constant(0.0, name="nothing"), (len(slopes), n, n_k), name="empty")
+        return g.reshape(nothing, nothing.shape, axes=("head", None, None), name="bias")
+    rows = [[float(distance(i + offset, j)) for j in range(n_k)] for i in range(n)]
+    column = g.reshape(
+        g.stack(*slopes, name="slopes"), (len(slopes), 1, 1), axes=("head", None, None), name="by_head"
+    )
+    return g.multiply(column, g.constant(rows, name="distances"), name="bias")
+
+
+def _slope(g, h, heads):
+    """The slope as a scalar of the graph, by the same steps as `alibi_slope`."""
+    return alibi_slope(h, heads, g.constant, g.multiply, g.sqrt)
+
+
+def from_zero(g, *, heads, n, n_k, offset):
+    slopes = [g.constant(2.0 ** (-8 * h / heads), name=f"slope{h}") for h in range(heads)]
+    return biases(g, slopes, n, n_k, offset)
+
+
+def one_formula(g, *, heads, n, n_k, offset):
+    """2^(−8(h+1)/heads) where heads is no power of two either."""
+    slopes = [g.constant(2.0 ** (-8 * (h + 1) / heads), name=f"slope{h}") for h in range(heads)]
+    return biases(g, slopes, n, n_k, offset)
+
+
+def one_slope(g, *, heads, n, n_k, offset):
+    slopes = [g.constant(0.5 ** (h + 1), name=f"slope{h}") for h in range(heads)]
+    return biases(g, slopes, n, n_k, offset)
+
+
+def unmirrored(g, *, heads, n, n_k, offset):
+    slopes = [_slope(g, h, heads) for h in range(heads)]
+    return biases(g, slopes, n, n_k, offset, distance=lambda i, j: j - i)
+
+
 def explain(index, *, heads, n, n_k, offset):
     h, i, j = index
     slope = alibi_slope(h, heads, Literal, cells.multiply, cells.sqrt)
@@ -67,14 +110,28 @@ register(
         glyph="⋰",
         family="constant",
         formula="−slope · |i + offset − j|",
-        level="primitive",
+        level="op",
         shape=shape,
         kernel=kernel,
+        expand=expand,
         explain=explain,
         cost=lambda *, heads, n, n_k, offset: heads * n * (n if n_k is None else n_k),
         drawn="beside",
         range=(float("-inf"), 0.0),
         note=lambda *, heads, n, n_k, offset: f"h={heads}" + (f", offset {offset}" if offset else ""),
+        mistakes=(
+            Declared(
+                "slopes from 0",
+                "with slopes 2^(−8h/heads), h from 0",
+                from_zero,
+                "The first head's slope is 2^(−8/heads), not 1.",
+            ),
+            Declared(
+                "one formula", "with slopes 2^(−8(h+1)/heads) though heads is no power of two", one_formula
+            ),
+            Declared("slopes of 8 heads", "with slopes 2^(−h−1), those of 8 heads", one_slope),
+            Declared("not mirrored", "with slope · (j − i) on both sides of the diagonal", unmirrored),
+        ),
         samples=(
             Sample((), {"heads": 8, "n": 3}),
             Sample((), {"heads": 2, "n": 2, "n_k": 4, "offset": 2}),

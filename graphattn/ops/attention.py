@@ -148,6 +148,7 @@ register(
         note=note,
         symbols={"out": "Z{i}", "weights": "A{i}"},
         roles={"q": "Q", "k": "K", "v": "V", "weights": "weights"},
+        values={"empty": ("zero", "nan")},
         samples=(
             Sample((q, k, v)),
             Sample((k, k, v), {"causal": True}),

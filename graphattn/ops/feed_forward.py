@@ -85,6 +85,7 @@ register(
         shape=shape,
         expand=expand,
         note=lambda *_, activation: activation,
+        values={"activation": tuple(ACTIVATIONS)},
         samples=(
             Sample((x, w_in, None, w_out)),
             Sample((x, w_in, [0.1, 0.2, -0.3], w_out, [0.5, -0.5]), {"activation": "gelu"}),

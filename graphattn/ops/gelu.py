@@ -16,7 +16,7 @@ from ..core.cells import sqrt as root
 from ..core.elementwise import PI, same, times
 from ..core.errors import Rejected, suggest
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 FORMS = ("none", "tanh")
 
@@ -55,6 +55,10 @@ def expand(g, x, *, approximate):
         )
         curve = g.tanh(g.multiply(factor, bent, name="slope"), name="tanh")
     return g.multiply(halved, g.add(one, curve, name="gate"), name="product")
+
+
+def by_sigmoid(g, x, *, approximate):
+    return g.multiply(x, g.sigmoid(g.scale(x, multiply="1.702", name="steeper"), name="gate"), name="product")
 
 
 def gradient(g, dy, y, x, *, approximate):
@@ -97,6 +101,8 @@ register(
         cost=lambda x, *, approximate: x.size * (5 if approximate == "none" else 9),
         masked=masks.united,
         note=lambda x, *, approximate: "" if approximate == "none" else approximate,
+        values={"approximate": FORMS},
+        mistakes=(Declared("by sigmoid", "with x · sigmoid(1.702 x), a coarser approximation,", by_sigmoid),),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],)),
             Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],), {"approximate": "tanh"}),

@@ -6,10 +6,12 @@ as it is commonly computed. Positions start at 0.
 
 from __future__ import annotations
 
+import math
+
 from ..core.axes import Spec, need_size
 from ..core.cells import Literal, cos, divide, exp, log, multiply, sin
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(n: int, d: int) -> Spec:
@@ -31,6 +33,63 @@ def kernel(numbers: Numbers, *, n, d) -> Kernel:
     )  # fmt: skip
 
 
+def expand(g, *, n, d):
+    return table(g, n, d)
+
+
+def table(g, n, d, *, exponent=lambda i, d: (-2 * i, d), join=None):
+    """The table with rates exp(a / b · ln 10000), (a, b) = exponent(i, d)."""
+    half = (d + 1) // 2
+    tops, bottoms = zip(*(exponent(i, d) for i in range(half)), strict=True) if half else ((), (1,))
+    positions = g.constant([[float(p)] for p in range(n)], name="positions")
+    if not n or not d:
+        nothing = g.broadcast(g.constant(0.0, name="nothing"), (n, d), name="empty")
+        return g.reshape(nothing, (n, d), axes=("token", "feature"), name="table")
+    ratio = g.divide(g.constant([float(t) for t in tops], name="minus_two_i"), g.constant(bottoms[0], name="d"))
+    rates = g.exp(g.multiply(ratio, g.log(g.constant(10000, name="base"), name="log_base")), name="rates")
+    angles = g.multiply(positions, rates, name="angles")
+    sines, cosines = g.sin(angles, name="sines"), g.cos(angles, name="cosines")
+    if join is None:
+        pairs = g.stack(sines, cosines, axis=-1, name="pairs")
+        whole = g.reshape(pairs, (n, 2 * half), axes=("token", "feature"), name="table")
+    else:
+        whole = join(g, sines, cosines)
+    return whole if 2 * half == d else g.split(whole, (d, 2 * half - d), name="cut")[0]
+
+
+def in_halves(g, *, n, d):
+    return table(g, n, d, join=lambda g, sines, cosines: g.concat(sines, cosines))
+
+
+def cosines_first(g, *, n, d):
+    def join(g, sines, cosines):
+        return g.reshape(g.stack(cosines, sines, axis=-1), (n, 2 * sines.shape[-1]))
+
+    return table(g, n, d, join=join)
+
+
+def half_rates(g, *, n, d):
+    return table(g, n, d, exponent=lambda i, d: (-i, d))
+
+
+def rates_of_every_feature(g, *, n, d):
+    """sin(p / base^(2j/d)) with j the feature itself, not its pair: 2j for 2(j//2)."""
+    positions = g.constant([[float(p)] for p in range(n)], name="positions")
+    ratio = g.divide(g.constant([-2.0 * j for j in range(d)]), g.constant(d, name="d"))
+    rates = g.exp(g.multiply(ratio, g.log(g.constant(10000, name="base"))))
+    angles = g.multiply(positions, rates, name="angles")
+    even = g.constant([j % 2 == 0 for j in range(d)], name="even")
+    return g.where(even, g.sin(angles), g.cos(angles))
+
+
+def floored(g, *, n, d):
+    return table(g, n, d, exponent=lambda i, d: (-2 * i * (math.log(10000) / d // 2), 2 * math.log(10000)))
+
+
+def floored_alone(g, *, n, d):
+    return table(g, n, d, exponent=lambda i, d: (-2 * i, math.log(10000)))
+
+
 def explain(index, *, n, d):
     p, j = index
     exponent = divide(Literal(-(j - j % 2)), Literal(d))
@@ -45,12 +104,35 @@ register(
         glyph="∿",
         family="constant",
         formula="sin or cos of p / 10000^(2i/d)",
-        level="primitive",
+        level="op",
         shape=shape,
         kernel=kernel,
+        expand=expand,
         explain=explain,
         cost=lambda *, n, d: 2 * n * d + 3 * d,
         range=(-1.0, 1.0),
+        mistakes=(
+            Declared(
+                "halves",
+                "with the sines first and then the cosines",
+                in_halves,
+                "Sines and cosines alternate in the paper; some programs put all sines first.",
+            ),
+            Declared(
+                "cosines first", "with cosines at the even places and sines at the odd ones", cosines_first
+            ),
+            Declared("half the rate", "with exponent i/d instead of 2i/d", half_rates),
+            Declared(
+                "own rate", "with a rate of its own for each feature, not for each pair", rates_of_every_feature
+            ),
+            Declared(
+                "precedence",
+                "with ln(10000)/d//2 rounded down in the exponent",
+                floored,
+                "-(ln 10000 / d // 2) is floored: write -(ln 10000) * 2 / d.",
+            ),
+            Declared("rate e^(−2i)", "with the rates exp(−2i)", floored_alone),
+        ),
         samples=(Sample((), {"n": 4, "d": 6}), Sample((), {"n": 3, "d": 5}), Sample((), {"n": 1, "d": 1})),
         rejects=(
             Reject((), {"n": 3, "d": -2}, "d must be an int of 0 or more, got -2"),

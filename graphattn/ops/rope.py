@@ -15,7 +15,7 @@ from ..core.cells import add, multiply, subtract
 from ..core.elementwise import cell_of, times, unbroadcast
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, cos: Spec, sin: Spec, *, interleaved: bool = False) -> Spec:
@@ -77,6 +77,22 @@ def expand(g, x, cos, sin, *, interleaved):
         whole = (*y_a.shape[:-1], rest)
         turned.append(kept if kept.shape == whole else g.broadcast(kept, whole, name="kept"))
     return turned[0] if len(turned) == 1 else g.concat(*turned, name="joined")
+
+
+def mixed(g, x, cos, sin, *, interleaved):
+    """The angles of one layout with the turn of the other."""
+    r, d = 2 * cos.shape[-1], x.shape[-1]
+    turning, kept = (x, None) if r == d else g.split(x, (r, d - r))
+    twice = [g.concat(t, t) if interleaved else g.repeat(t, 2, axis=-1) for t in (cos, sin)]
+    if interleaved:
+        pairs = g.reshape(turning, (*turning.shape[:-1], r // 2, 2))
+        a, b = g.split(pairs, 2)
+        crossed = g.reshape(g.concat(g.negate(b), a), turning.shape)
+    else:
+        a, b = g.split(turning, 2)
+        crossed = g.concat(g.negate(b), a)
+    turned = g.add(g.multiply(turning, twice[0]), g.multiply(crossed, twice[1]), name="turned")
+    return turned if kept is None else g.concat(turned, kept)
 
 
 def gradient(g, dy, y, x, cos, sin, *, interleaved):
@@ -143,6 +159,14 @@ register(
         cost=cost,
         masked=masks.touched,
         note=note,
+        mistakes=(
+            Declared(
+                "mixed layouts",
+                "with the angles of one layout and the turn of the other",
+                mixed,
+                "Angles c₀ c₀ c₁ c₁ … go with pairs (2i, 2i+1), c₀ c₁ … c₀ c₁ … with halves.",
+            ),
+        ),
         samples=(
             Sample((x, cos, sin)),
             Sample((x, cos, sin), {"interleaved": True}),

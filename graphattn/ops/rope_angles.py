@@ -41,6 +41,25 @@ def kernel(numbers: Numbers, *, n, d, base, offset) -> Kernel:
     )  # fmt: skip
 
 
+def expand(g, *, n, d, base, offset):
+    half = d // 2
+    if not n or not half:
+        nothing = g.broadcast(g.constant(0.0, name="nothing"), (n, half), name="table")
+        return tuple(g.reshape(nothing, (n, half), axes=("token", "feature"), name=t) for t in ("cos", "sin"))
+    positions = g.constant(
+        [[float(p)] for p in range(offset, offset + n)], name="positions", axes=("token", None)
+    )
+    ratio = g.divide(
+        g.constant([-2.0 * i for i in range(half)], name="minus_two_i", axes=("feature",)),
+        g.constant(d, name="d"),
+        name="ratio",
+    )
+    log_base = g.log(g.constant(base, name="base"), name="log_base")
+    rates = g.exp(g.multiply(ratio, log_base, name="exponents"), name="rates")
+    angles = g.multiply(positions, rates, name="angles")
+    return g.cos(angles, name="cos"), g.sin(angles, name="sin")
+
+
 def explain(index, *, n, d, base, offset, port=0):
     p, i = index
     rate = exp(multiply(divide(Literal(-2 * i), Literal(d)), log(Literal(base))))
@@ -58,9 +77,10 @@ register(
         glyph="∠",
         family="constant",
         formula="cos and sin of p / base^(2i/d)",
-        level="primitive",
+        level="op",
         shape=shape,
         kernel=kernel,
+        expand=expand,
         explain=explain,
         cost=lambda *, n, d, base, offset: (d // 2) * (3 + 3 * n) + 1,
         drawn="beside",

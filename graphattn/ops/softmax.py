@@ -99,6 +99,7 @@ register(
         note=lambda x, *, axis, empty: (
             "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
         ),
+        values={"empty": EMPTY},
         samples=(
             Sample((matrix,)),
             Sample((matrix,), {"axis": 0}),

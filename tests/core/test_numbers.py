@@ -188,7 +188,7 @@ def test_what_fractions_cannot_do_is_told_with_op_and_node():
         "constant 'c': fraction numbers have no inf; expected finite numbers"
     )
     assert refusal(lambda g, x: g.positional_encoding(2, 2, name="p")) == (
-        "positional_encoding 'p': fraction numbers have no log; expected a graph without it"
+        "log 'p.log_base': fraction numbers have no log; expected a graph without it"
     )
 
 

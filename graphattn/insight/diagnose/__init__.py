@@ -12,16 +12,19 @@ exactly as it was observed. Where nothing fits, nothing is guessed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph
+from ...core.trace import run
+from ..compare import compare
 from .accuracy import Accuracy, accuracy_of
-from .classes import classes
+from .classes import classes, same
 from .levels import Level, levels
 from .observed import read_observed
+from .pairs import look_for_pairs
 from .result import VERDICTS as VERDICTS
 from .result import Diagnosis as Diagnosis
 from .result import Finding as Finding
@@ -61,16 +64,26 @@ def diagnose(
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
         return _blank(graph, accuracy, stages[0], search)
     hits = search.singles(stages)
-    if not hits and pairs:
-        from .pairs import look_for_pairs
-
+    if not hits and pairs and not search.over:
         search.budget = search.seconds + (PAIRS if budget is None else budget)
         hits = look_for_pairs(search, stages)
     if not hits:
-        return _done("unexplained", [], graph, accuracy, stages[0], search)
+        done = _done("unexplained", [], graph, accuracy, stages[0], search)
+        done.comparison = _compared(graph, fed, observed, len(theirs))
+        return done
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
-    verdict = "harmless" if _harmless(findings, stages[0]) else "mistake"
+    verdict = "harmless" if _harmless(findings[0], fine, fed) else "mistake"
     return _done(verdict, findings, graph, accuracy, stages[0], search)
+
+
+def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any, count: int) -> Any:
+    """What `compare` says of the intermediates, where nothing fits."""
+    if count < 2:
+        return None
+    try:
+        return compare(graph, observed, feeds={n: v for n, v in feeds.items() if n in graph.inputs})
+    except GraphError:
+        return None
 
 
 def _finding(group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[str, Any]) -> Finding:
@@ -85,9 +98,17 @@ def _finding(group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[s
     return found
 
 
-def _harmless(findings: list[Finding], level: Level) -> bool:
+def _harmless(finding: Finding, fine: Graph, feeds: Mapping[str, Any]) -> bool:
     """Whether the graph's results are what they should be, though something before them differs."""
-    return False
+    if not fine.outputs:
+        return False
+    try:
+        names = list(fine.outputs)
+        right = run(fine, feeds, targets=names, allow_nonfinite=True)
+        wrong = run(finding.graph, feeds, targets=names, allow_nonfinite=True)
+    except GraphError:
+        return False
+    return all(same(list(nested.flat(right[name])), list(nested.flat(wrong[name]))) for name in names)
 
 
 def _blank(graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
@@ -113,4 +134,4 @@ def _done(
     )  # fmt: skip
 
 
-__all__ = ["VERDICTS", "Diagnosis", "Finding", "GraphError", "diagnose", "math"]
+__all__ = ["VERDICTS", "Diagnosis", "Finding", "diagnose"]

@@ -81,11 +81,12 @@ def _results(hit: Hit, feeds: Mapping[str, Any]) -> list[Any] | None:
 def _same(a: list[Any] | None, b: list[Any] | None) -> bool:
     if a is None or b is None:
         return a is b
-    for x, y in zip(a, b, strict=True):
-        if len(x) != len(y):
-            return False
-        size = max((abs(v) for v in x if math.isfinite(v)), default=0.0)
-        for p, q in zip(x, y, strict=True):
-            if p != q and not abs(p - q) <= SAME * size and not (p != p and q != q):
-                return False
-    return True
+    return all(map(same, a, b))
+
+
+def same(x: Sequence[float], y: Sequence[float]) -> bool:
+    """Whether two lists of cells are the same but for rounding in double."""
+    if len(x) != len(y):
+        return False
+    size = max((abs(v) for v in x if math.isfinite(v)), default=0.0)
+    return all(p == q or abs(p - q) <= SAME * size or (p != p and q != q) for p, q in zip(x, y, strict=True))

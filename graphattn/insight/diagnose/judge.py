@@ -1,8 +1,8 @@
 """Whether the values of a graph are those that were observed, as exactly as these were observed.
 
-A cell may be off by half a printed unit, by the rounding of its own format, and by L times what rounding can do to
-it on the way, which is measured: the graph is evaluated K times with every result moved by a rounding error,
-s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
+A cell may be off by half a printed unit, by the rounding of its own format, and by L times what rounding can
+do to it on the way, which is measured: the graph is evaluated K times with every result moved by a rounding
+error, s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
 
 `roughly` is a quick look at one row, with room to spare; `closely` measures the variant itself.
 """
@@ -31,8 +31,8 @@ NOTHING = Rewrite({}, {})
 
 
 def allowed_rows(
-    intended: Intended, rewrite: Rewrite, observed: Sequence[Observed], values: Sequence[Any], accuracy: Accuracy,
-    inputs: float = 0.0, runs: int = RUNS,
+    intended: Intended, rewrite: Rewrite, observed: Sequence[Observed], values: Sequence[Any],
+    accuracy: Accuracy, inputs: float = 0.0, runs: int = RUNS,
 ) -> list[list[list[float]]]:  # fmt: skip
     """For each observed tensor, how far each cell may be off. `inputs` is how far inputs may be off."""
     refs = [intended.graph.resolve(o.name) for o in observed]
@@ -166,6 +166,11 @@ class Judge:
         return allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy, runs=runs)
 
     @property
+    def size(self) -> int:
+        """The cells of the first tensor that differs."""
+        return sum(map(len, self.rows[self.key]))
+
+    @property
     def right(self) -> bool:
         """Whether the intended graph itself gives what was observed."""
         return all(self.agree)
@@ -189,12 +194,12 @@ class Judge:
         theirs, loose = self.observed[key].rows, self.loose[key]
         if row is not None:
             (value,) = evaluate(self.intended, rewrite, [self.refs[key]], row)
-            if not _near(value[0], theirs[row], loose[row]):
+            if not near(value[0], theirs[row], loose[row]):
                 return False
         values = evaluate(self.intended, rewrite, self.refs)
         for value, rank, o, room in zip(values, self.ranks, self.observed, self.loose, strict=True):
             rows = rows_of(value, rank)
-            if len(rows) != len(o.rows) or not all(map(_near, rows, o.rows, room)):
+            if len(rows) != len(o.rows) or not all(map(near, rows, o.rows, room)):
                 return False
         return True
 
@@ -242,10 +247,8 @@ def _wide(room: Sequence[float], accuracy: Accuracy) -> float:
     return accuracy.half + accuracy.loose * (most - accuracy.half)
 
 
-def _near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
-    if len(row) != len(theirs):
-        return False
-    for x, y in zip(row, theirs):
-        if x != y and not abs(x - y) <= most and not (x != x and y != y):
-            return False
-    return True
+def near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
+    """Whether a row is that near; NaN agrees with NaN alone."""
+    return len(row) == len(theirs) and not any(
+        x != y and not abs(x - y) <= most and not (x != x and y != y) for x, y in zip(row, theirs)
+    )

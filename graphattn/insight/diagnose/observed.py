@@ -1,4 +1,4 @@
-"""What was observed, tensor by tensor of the graph: read in any form, found by name, or by shape where one is left."""
+"""What was observed, tensor by tensor of the graph: read in any form, found by name, or by shape."""
 
 from __future__ import annotations
 

@@ -1,14 +1,166 @@
-"""The report of a diagnosis."""
+"""What a diagnosis says: as text, as Markdown, as data for programs.
+
+`reveal` is how much is told: "none" whether something is wrong, "place" where too, "cause" all of it.
+"""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from typing import Any
 
+from ...core.errors import GraphError
+from ..why.index import show_index
+from .cell import wrong_and_right
+from .cut import plain
+from .result import Diagnosis, Finding
 
-def text(found: Any, reveal: str = "cause") -> str:
-    lines = [found.verdict]
-    for finding in found.findings:
-        lines.append("  " + finding.sentence + f"   ({finding.error:.1e}, {finding.price:.1f})")
-        lines += ["      = " + e for e in finding.equals[:5]]
-    lines += ["  suspect: " + s for s in found.suspects]
+REVEAL = ("none", "place", "cause")
+MORE = 4
+"""The most other wordings that are listed."""
+WIDTH = 100
+
+
+def check_reveal(reveal: str) -> None:
+    if reveal not in REVEAL:
+        raise GraphError(f"reveal is {reveal!r}; expected one of {', '.join(REVEAL)}")
+
+
+def verdict_line(found: Diagnosis) -> str:
+    """The verdict as a sentence."""
+    seen = ", ".join(found.observed[:5]) + (
+        f" and {len(found.observed) - 5} more" if len(found.observed) > 5 else ""
+    )
+    match found.verdict:
+        case "right":
+            return f"right: yours is what this graph gives in {seen}, to {found.accuracy}"
+        case "harmless":
+            return f"harmless: something in {seen} differs, but the result is the same"
+        case "mistake":
+            count = len(found.findings)
+            several = "" if count == 1 else f"; {count} mistakes would explain it"
+            return f"mistake: {found.findings[0].exactly}{several}"
+        case "undecided":
+            return f"undecided: what was observed in {seen} cannot tell"
+    tried = "nothing that was tried" if found.finished else "nothing that was tried within the budget"
+    return f"unexplained: {tried} explains all of {seen}"
+
+
+def text(found: Diagnosis, reveal: str = "cause") -> str:
+    """The report as text that ends in a line end."""
+    check_reveal(reveal)
+    if reveal == "none":
+        return _bare(found) + "\n"
+    if reveal == "place":
+        lines = [_bare(found)]
+        lines += [f"  look at  {finding.place}" for finding in found.findings[:1]]
+        return "\n".join(lines) + "\n"
+    lines = [*_wrapped(verdict_line(found), "")]
+    for place, finding in enumerate(found.findings):
+        if place:
+            lines += ["", *_wrapped(f"or: {finding.sentence}", "")]
+        for what, said in rows(found, finding):
+            lines += _wrapped(said, f"  {what:<9}")
+    for suspect in found.suspects:
+        lines += _wrapped(f"this graph {plain(suspect)} would give it too", "  suspect  ")
+    if found.look_at:
+        lines += _wrapped(f"record {found.look_at}: of the tensors between, it tells most", "  next     ")
+    lines += [line for note in found.notes for line in _wrapped(note, "  note     ")]
+    if found.comparison is not None:
+        lines += ["", *str(found.comparison).rstrip("\n").split("\n")]
+    if found.tried:
+        lines.append(
+            f"  {found.tried:,} variants of the graph tried" + ("" if found.finished else ", not all there are")
+        )
     return "\n".join(lines) + "\n"
+
+
+def _bare(found: Diagnosis) -> str:
+    return {
+        "right": "right", "harmless": "right, but for what does not matter",
+        "mistake": "wrong, by a mistake that has a name", "unexplained": "wrong",
+    }.get(found.verdict, "undecided")  # fmt: skip
+
+
+def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
+    """What there is to say of a finding, line by line."""
+    said = [("where", finding.place)]
+    said += [(what, line) for what, line in wrong_and_right(finding)]
+    said += [("mend", variant.sentence) for variant in finding.variants if variant.sentence]
+    left = (
+        "no difference is left" if not finding.error else f"the largest difference left is {finding.error:.1e}"
+    )
+    said.append(("match", f"every cell, to {found.accuracy}; {left}"))
+    said += [("the same", f"this graph {plain(words)}") for words in finding.equals[:MORE]]
+    if len(finding.equals) > MORE:
+        said.append(("", f"and {len(finding.equals) - MORE} more wordings"))
+    if finding.tells is not None:
+        said.append(
+            ("tells", "an input on which it differs from the first was found (`tells`): run yours on it")
+        )
+    return said
+
+
+def _wrapped(said: str, start: str) -> list[str]:
+    return textwrap.wrap(
+        said, WIDTH, initial_indent=start, subsequent_indent=" " * (len(start) or 2), break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def markdown(found: Diagnosis, reveal: str = "cause") -> str:
+    """The same as Markdown."""
+    check_reveal(reveal)
+    if reveal != "cause":
+        return text(found, reveal)
+    lines = [f"**{_escaped(verdict_line(found))}**", ""]
+    for place, finding in enumerate(found.findings):
+        if place:
+            lines += ["", f"Or: {_escaped(finding.sentence)}", ""]
+        lines += [f"- {what}: {_escaped(said)}" if what else f"- {said}" for what, said in rows(found, finding)]
+    lines += [f"- suspect: {_escaped(plain(suspect))}" for suspect in found.suspects]
+    lines += [f"- note: {_escaped(note)}" for note in found.notes]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _escaped(said: str) -> str:
+    return said.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
+
+
+def data(found: Diagnosis, reveal: str = "cause") -> dict[str, Any]:
+    """The same as dicts and lists that JSON can hold."""
+    check_reveal(reveal)
+    told: dict[str, Any] = {"format": "graphattn diagnosis 1", "verdict": found.verdict}
+    if reveal == "none":
+        return told
+    if reveal == "place":
+        return told | {"where": list(found.findings[0].where) if found.findings else []}
+    return told | {
+        "observed": list(found.observed),
+        "accuracy": found.accuracy,
+        "findings": [_finding(finding) for finding in found.findings],
+        "suspects": [plain(suspect) for suspect in found.suspects],
+        "look at": found.look_at,
+        "notes": found.notes,
+        "tried": found.tried,
+        "finished": found.finished,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "sentence": finding.sentence,
+        "name": finding.name,
+        "where": list(finding.where),
+        "error": finding.error if math.isfinite(finding.error) else None,
+        "price": round(finding.price, 6),
+        "equals": [plain(words) for words in finding.equals],
+        "mend": [variant.sentence for variant in finding.variants if variant.sentence],
+        "tells": None if finding.tells is None else {
+            name: value for name, value in finding.tells.items() if value is not finding.feeds.get(name)
+        },
+        "graph": str(finding.graph),
+    }  # fmt: skip
+
+
+__all__ = ["data", "markdown", "rows", "show_index", "text", "verdict_line"]

@@ -43,6 +43,11 @@ class Finding:
         return f"yours is this graph {self.phrase}"
 
     @property
+    def exactly(self) -> str:
+        """The sentence, which says so where no difference is left."""
+        return self.sentence if self.error else f"yours is exactly this graph {self.phrase}"
+
+    @property
     def name(self) -> str:
         return " and ".join(plain(variant.name) for variant in self.variants)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush, heapreplace
 from time import monotonic
+
 from ...core.errors import GraphError
 from ..variants import UNLIKELY, Rewrite, Variant
 from .levels import Level

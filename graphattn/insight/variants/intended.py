@@ -64,6 +64,7 @@ class Intended:
 
     def __init__(self, graph: Graph, feeds: Mapping[str, Any], values: Mapping[Ref, Any] | None = None) -> None:
         self.graph = graph
+        self.feeds = feeds
         self.order = {name: place for place, name in enumerate(graph.nodes)}
         self.calls: dict[Any, Call | GraphError] = {}
         self.values: dict[Ref, Any] = dict(values or {})

@@ -30,7 +30,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         side = "after" if later else "on"
         words = f"with {{the}} {side} {tensor(intended, ref)} instead"
         yield Option(key, words, price, lambda d, n, r=ref: _to(d, n, slot, r, False))
-        if key[0] == "before" and key[1] == 1 and len(through(intended, intended.graph.nodes[source.node])) > 1:  # pyright: ignore
+        if key[:2] == ("before", 1) and _gathers(intended, intended.graph.nodes[source.node]):
             words = f"with {{the}} on {tensor(intended, ref)} instead, inside the residual branch"
             yield Option(
                 (key, "branch"), words, price - 0.1, lambda d, n, r=ref: _to(d, n, slot, r, False, True)
@@ -59,10 +59,10 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
     source = node.operands[slot]
     for name, used in intended.users.get(source, ()) if source is not None else ():
         user = intended.graph.nodes[name]
-        if name != node.name and len(user.ports) == 1 and like(user.outputs[0], node.outputs[0]):
-            if Ref(name) not in seen:
-                seen.add(Ref(name))
-                yield ("beside", user.op.name, used), Ref(name), 1.2
+        fits = len(user.ports) == 1 and like(user.outputs[0], node.outputs[0])
+        if fits and name != node.name and Ref(name) not in seen:
+            seen.add(Ref(name))
+            yield ("beside", user.op.name, used), Ref(name), 1.2
     now = source
     for away in range(1, AWAY + 1):
         producer = intended.graph.nodes[now.node] if now is not None else None
@@ -85,3 +85,8 @@ def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool, branch: bool =
     made = draft.add(now.op, operands, now.attributes, near=now, name="moved")
     before = () if draft.intended.depends(ref.node, on=node.name) else (node.name,) * too
     draft.redirect(ref, made, apart_from=(made.node, *before, *((source.node,) if branch else ())))
+
+
+def _gathers(intended: Intended, node: Node) -> bool:
+    """Whether a step is a residual: a sum of two tensors like it."""
+    return node.op.family == "add" and len(through(intended, node)) > 1

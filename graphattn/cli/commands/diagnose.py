@@ -1,0 +1,90 @@
+"""`graphattn diagnose`: which mistake gives these numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.errors import GraphError
+from ..output import OUTPUT, emit, progress
+from ..source import read_specimen, specimen_options
+
+GROUP = "Compare with another implementation"
+
+
+@click.command(short_help="Name the mistake behind a wrong result.")
+@specimen_options
+@click.argument("theirs", metavar="[THEIRS]", required=False)
+@click.option("--precision", metavar="FORMAT", help="float64, float32, float16, bfloat16, or so many decimals.")
+@click.option("--budget", type=float, metavar="SECONDS", help="How long to search.  [10, and 20 for pairs]")
+@click.option(
+    "--pairs/--no-pairs", default=True, help="Whether two mistakes at once are looked for.  [--pairs]"
+)
+@click.option(
+    "--reveal", default="cause", metavar="HOW", help="How much is told: none, place or cause.  [cause]"
+)
+@click.option("--probe", is_flag=True, help="Instead: inputs on which the usual mistakes can all be seen.")
+@click.option("--picture", metavar="FILE", help="Draw the first finding, what it changes marked.")
+@click.option("--markdown", is_flag=True, help="The report as Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="The same for programs; -o FILE.json implies it.")
+@OUTPUT
+@click.pass_context
+def command(
+    ctx: click.Context, theirs: str | None, precision: str | None, budget: float | None, pairs: bool,
+    reveal: str, probe: bool, picture: str | None, markdown: bool, as_json: bool, output: str | None,
+    **source: Any,
+) -> None:  # fmt: skip
+    """Name the mistake behind THEIRS, numbers that SOURCE should have given but did not.
+
+    THEIRS is a trace or a file of tensors (.npz, .npy, .safetensors, .json, .csv, .txt, or a folder): the final
+    output is enough, intermediates help. What SOURCE is fed is taken from its feeds; inputs that THEIRS has
+    come before those.
+
+    Exit status 0: it is right, or what differs is harmless. 1: it is not. 2: bad input.
+    """
+    from ...insight.diagnose import diagnose
+    from ...insight.diagnose.probe import probe as find_probe
+    from ...insight.diagnose.report import check_reveal
+
+    check_reveal(reveal)
+    if markdown and as_json:
+        raise GraphError("both --markdown and --json are given; expected one of them")
+    if theirs is None and not probe:
+        raise GraphError("no numbers are given; expected THEIRS after SOURCE, or --probe")
+    as_json = as_json or bool(output and output.lower().endswith(".json"))
+    specimen = read_specimen(**source)
+    with progress("looking for the mistake") as say:
+        if probe:
+            found = find_probe(specimen.graph, specimen.feeds)
+            text = json.dumps(dict(found.feeds), indent=1) if as_json else str(found)
+            emit(text, output, exact=as_json)
+            return
+        assert theirs is not None
+        recording = _recording(theirs)
+        own = {name: value for name, value in specimen.feeds.items() if recording.find(name) is None}
+        done = diagnose(
+            specimen.graph, own, recording, precision=_precision(precision), budget=budget, pairs=pairs, say=say
+        )
+        if picture and done.findings and reveal == "cause":
+            done.findings[0].picture(picture)
+        text = (
+            json.dumps(done.data(reveal), ensure_ascii=False, indent=1) if as_json
+            else done.markdown(reveal) if markdown else done.text(reveal)
+        )  # fmt: skip
+    emit(text, output, exact=as_json)
+    ctx.exit(0 if done.agrees else 1)
+
+
+def _recording(path: str) -> Any:
+    from ...insight.compare.recording import read_file
+
+    if not Path(path).exists():
+        raise GraphError(f"{path!r} does not exist; expected a file or a folder of tensors")
+    return read_file(path)
+
+
+def _precision(given: str | None) -> str | int | None:
+    return int(given) if given is not None and given.isdigit() else given

@@ -1,0 +1,61 @@
+"""One cell at the place of a mistake: how it is computed, and how it would have been computed with the mistake.
+
+The cell is the one that differs most, of the first tensor below the change that both graphs have.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...core import nested
+from ...core.errors import GraphError
+from ...core.trace import Trace, run
+from ..why.index import show_index
+from .result import Finding
+
+
+def wrong_and_right(finding: Finding) -> list[tuple[str, str]]:
+    """("right", how the intended graph computes the cell), ("wrong", how the graph with the mistake does)."""
+    try:
+        right = run(finding.whole, finding.feeds, allow_nonfinite=True)
+        wrong = run(finding.graph, finding.feeds, allow_nonfinite=True)
+        found = _cell(finding, right, wrong)
+        if found is None:
+            return []
+        name, index = found
+        return [("right", _line(right, name, index)), ("yours", _line(wrong, name, index))]
+    except GraphError:
+        return []
+
+
+def _cell(finding: Finding, right: Trace, wrong: Trace) -> tuple[str, tuple[int, ...]] | None:
+    for name in right.names:
+        spec = right.spec(name)
+        if spec.kind != "float" or name not in wrong or wrong.spec(name).shape != spec.shape:
+            continue
+        index = _farthest(right[name], wrong[name], spec.shape)
+        if index is not None:
+            return name, index
+    return None
+
+
+def _farthest(a: Any, b: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    best, place = 0.0, None
+    for index, x, y in zip(nested.indices(shape), nested.flat(a), nested.flat(b), strict=True):
+        apart = abs(x - y) if math.isfinite(x) and math.isfinite(y) else 0.0 if x == y else 1e-300
+        if apart > best:
+            best, place = apart, index
+    return place
+
+
+def _line(trace: Trace, name: str, index: tuple[int, ...]) -> str:
+    """`name[i, j] = formula = numbers = value` on one line."""
+    why = trace.why(name, *index)
+    lines = why.text(parts=False).strip().split("\n") if hasattr(why, "text") else [str(why)]
+    first = lines[0].strip()
+    rest = [line.strip() for line in lines[1:] if line.strip().startswith("=")]
+    return " ".join([first, *rest])
+
+
+__all__ = ["show_index", "wrong_and_right"]
