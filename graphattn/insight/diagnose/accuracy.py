@@ -4,7 +4,7 @@
     accuracy.half        half a unit of the last printed decimal, 0 where they were not printed so
     accuracy.relative    the rounding unit of the format (2⁻ᵇ), or half a unit of the last printed digit
 
-The format is told as in compare (`held`, `decimals`, `digits`).
+The format and the print are told as in compare (`held`, `print_of_numbers`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.errors import GraphError
-from ..compare.precision import decimals, digits, held, precision_of
+from ..compare.precision import held, precision_of
+from ..compare.printed import print_of_numbers
 from ..compare.recording import Recorded
 
 DOUBLE = 2.0**-53
@@ -45,14 +46,12 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
     if fmt.bits < 53:
         unit = 2.0**-fmt.bits
         return Accuracy(fmt.name, 0.0, unit, unit)
-    if given is None:
-        places = decimals(tensors)
-        if places is not None:
-            return _printed(places)
-        shown = digits(tensors)
-        if shown is not None and sum(t.size for t in tensors) >= 8:
-            return Accuracy(f"{shown} printed digits", 0.0, 0.5 * 10.0 ** (1 - shown))
-    return Accuracy("float64")
+    shown = print_of_numbers(cell for tensor in tensors for cell in tensor.flat) if given is None else None
+    if shown is None or shown.exact or not shown.sure:
+        return Accuracy("float64")
+    if shown.kind == "fixed":
+        return _printed(shown.places)
+    return Accuracy(f"{shown.places} printed digits", 0.0, 0.5 * 10.0 ** (1 - shown.places))
 
 
 def _printed(places: int) -> Accuracy:
