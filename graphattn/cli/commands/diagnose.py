@@ -79,7 +79,7 @@ def command(
 
 
 def _recording(path: str) -> Any:
-    from ...insight.compare.recording import read_file
+    from ...insight.compare.reading import read_file
 
     if not Path(path).exists():
         raise GraphError(f"{path!r} does not exist; expected a file or a folder of tensors")

@@ -9,7 +9,9 @@ from typing import Any
 from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.graph import Graph, Ref
-from ..compare.recording import Recorded, listed, read, sizes
+from ...core.words import listed, sizes
+from ..compare.reading import read
+from ..compare.recording import Recorded
 
 
 @dataclass(frozen=True)
