@@ -101,6 +101,6 @@ def test_one_step_is_explained(identity, node, words):
     right, wrong = run(graph, feeds), run(mistaken.build("plain", identity), feeds)
     names = [None if ref is None else graph.tensor_name(ref) for ref in graph.node(node).operands]
     operands = [None if name is None else wrong[name] if name in wrong else right[name] for name in names]
-    found = explanations(graph, node, operands, wrong[node], agrees)
+    found = explanations(graph, node, operands, wrong[node], agrees, budget=60)
     assert words in found[0].phrase
     assert explanations(graph, node, operands, right[node], agrees) == []
