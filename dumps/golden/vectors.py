@@ -48,11 +48,11 @@ def vectors(trace: Trace) -> list[Vector]:
                 raise GraphError(f"{name} was not kept in this run; expected every tensor of the trace")
             role = "fed" if step.op.fed else "constant" if not step.operands else "intermediate"
             role = "output" if name in results else role
-            found.append(Vector(name, _identifier(name, taken), role, step.op.name, spec, value))
+            found.append(Vector(name, identifier(name, taken), role, step.op.name, spec, value))
     return found
 
 
-def _identifier(name: str, taken: set[str]) -> str:
+def identifier(name: str, taken: set[str]) -> str:
     """ASCII letters, digits and `_`, none twice whatever the case: Q beside q is q_2."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     plain = re.sub(r"\W", "_", plain) or "tensor"

@@ -60,7 +60,7 @@ def test_an_open_without_an_encoding_is_seen():
 PLAIN: dict[tuple[str, str], str] = {}
 """A word that is also an op's name, and what it means there."""
 
-TRANSLATORS = {"graphattn.dumps.workbook.formulas"}
+TRANSLATORS = {"graphattn.dumps.c_source.expression", "graphattn.dumps.workbook.formulas"}
 """Modules that write the functions of cell expressions (`cells.FUNCTIONS`) in another language: many of those
 go by the same words as ops."""
 
