@@ -496,7 +496,54 @@ def _handed(node: Any, op: Op, attributes: Any, operands: dict[str, Any]) -> boo
     )
 
 
+def linearity(op: Op) -> Iterator[str]:
+    """What an op says it is linear in, it is: f(2u − 3v) = 2 f(u) − 3 f(v) in each group of operands, the
+    rest as it stands."""
+    for c in calls(op):
+        dice = random.Random(f"{c.what} linear")
+        groups = op.linear_groups(c.specs, c.node.attributes)
+        function = function_of(op, c.graph.operand_specs(c.node.operands), c.node.attributes)
+        for group in groups:
+            slots = [s for s in group if s < len(c.values) and c.values[s] is not None]
+            if not slots:
+                continue
+            if any(c.specs[slot].kind != "float" for slot in slots):
+                if all(c.specs[slot].kind != "float" for slot in slots):
+                    continue  # numbers that are moved, not added
+                yield f"{c.what}: linear names operands of several kinds"
+                continue
+            u, v = ([_drawn(dice, c.values[slot]) for slot in slots] for _ in range(2))
+            mixed = [added(2.0, a, -3.0, b) for a, b in zip(u, v, strict=True)]
+            results = []
+            for values in (u, v, mixed):
+                operands = list(c.values)
+                for slot, value in zip(slots, values, strict=True):
+                    operands[slot] = value
+                found = function(*operands)
+                results.append(list(nested.flat(list(found) if len(c.names) > 1 else found)))
+            for a, b, got in zip(*results, strict=True):
+                if not all(map(math.isfinite, (a, b))):
+                    continue  # what stands still is not finite
+                if not abs(2.0 * a - 3.0 * b - got) <= 1e-12 * (1.0 + abs(a) + abs(b)):
+                    names = ", ".join(op.operand_name(slot) for slot in slots)
+                    yield f"{c.what}: not linear in {names}: {got!r} is not {2.0 * a - 3.0 * b!r}"
+                    break
+
+
+def _drawn(dice: random.Random, value: Any) -> Any:
+    """Random floats in the shape of a value."""
+    return mapped(lambda _: dice.gauss(0.0, 1.0), value)
+
+
+def added(p: float, a: Any, q: float, b: Any) -> Any:
+    """p a + q b, cell by cell."""
+    if isinstance(a, list):
+        return [added(p, x, q, y) for x, y in zip(a, b, strict=True)]
+    return p * a + q * b
+
+
 LAWS = (
+    linearity,
     record, signatures, handing_on, shapes, expansion, rounding, explanation, masks, rejections, purity,
     zooming, rest,
 )  # fmt: skip

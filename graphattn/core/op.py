@@ -41,7 +41,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from types import MappingProxyType
@@ -187,6 +187,10 @@ class Op:
     """Operands and outputs that play a known part (Q, K, V, weights), which colours them."""
     samples: tuple[Sample, ...] = ()
     rejects: tuple[Reject, ...] = ()
+    linear: tuple[tuple[str, ...], ...] | Callable[..., Any] = ()
+    """Groups of operands in which it is jointly linear (and 0 at 0) while the rest stands still: (("a", "b"),)
+    for a sum, (("a",), ("b",)) for a product. A function of operands and attributes where that depends on
+    them. Empty = none is known; its expansion may tell more."""
     gradient: Callable[..., Any] | None = None
     """None = that of its expansion; an op that has neither, and whose results are floats, has no
     gradient, unless it is fed or has no operands."""
@@ -285,6 +289,16 @@ class Op:
         if slot < len(self.operands) and not self.operands[slot].variadic:
             return self.operands[slot].name
         return f"{self.operands[-1].name}[{slot - len(self.operands) + 1}]"
+
+    def linear_groups(
+        self, operands: Sequence[Spec | None], attributes: Mapping[str, Any]
+    ) -> list[tuple[int, ...]]:
+        """The slots of each group of `linear`, for these operands."""
+        groups = self.linear(*operands, **attributes) if callable(self.linear) else self.linear
+        slots: dict[str, tuple[int, ...]] = {p.name: (slot,) for slot, p in enumerate(self.operands)}
+        if self.operands and self.operands[-1].variadic:
+            slots[self.operands[-1].name] = tuple(range(len(self.operands) - 1, len(operands)))
+        return [tuple(slot for name in group for slot in slots[name]) for group in groups]
 
     def coarser(self, level: str) -> bool:
         """Whether a graph at `level` shows what is inside this op instead."""

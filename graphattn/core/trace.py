@@ -33,6 +33,7 @@ from .op import Op
 from .packed import Packed
 
 if TYPE_CHECKING:
+    from ..insight.sources import Sources
     from ..insight.why import Why
     from ..insight.why.reach import Reach
 
@@ -356,6 +357,14 @@ class Trace:
         from ..insight.why.reach import reach
 
         return reach(self, tensor, *index)
+
+    def sources(
+        self, tensor: str, *index: Any, by: str = "head", through: Iterable[str] = (), against: Any = None
+    ) -> Sources:
+        """The parts of one cell, by what wrote it; see `graphattn.insight.sources`."""
+        from ..insight.sources import sources
+
+        return sources(self, tensor, *index, by=by, through=through, against=against)
 
     def figure(self, tensors: str | Iterable[str], path: Any = None, **options: Any) -> Any:
         """Tensors as heat maps, into an .svg, .png or .pdf file, or shown by a notebook; see

@@ -58,6 +58,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("x",),),
         gradient=gradient,
         cost=lambda x, *, shape: 0,
         masked=masks.moved,

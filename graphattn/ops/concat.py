@@ -75,6 +75,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("xs",),),
         gradient=gradient,
         cost=lambda *xs, axis: 0,
         masked=masks.moved,

@@ -28,6 +28,6 @@ def gradient(g, dy, y, a, b, *, absorb_zeros):
 register(
     absorbing(
         "divide", "÷", "y = a / b", lambda numbers: numbers.divide, divide_absorbing,
-        divide_cell_absorbing, "absorb_divide", gradient=gradient,
+        divide_cell_absorbing, "absorb_divide", linear=(("a",),), gradient=gradient,
     )
 )  # fmt: skip

@@ -52,6 +52,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("table",),),
         gradient=gradient,
         cost=lambda table, ids: 0,
         masked=masks.moved,

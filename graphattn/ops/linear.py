@@ -89,6 +89,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        linear=(("x", "b"), ("w", "b")),
         gradient=gradient,
         cost=cost,
         symbol="{title}",

@@ -111,6 +111,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("a",), ("b",)),
         gradient=gradient,
         summed=summed,
         cost=lambda a, b, **_: 2 * shape(a, b).size * a.shape[-1],

@@ -31,6 +31,6 @@ def gradient(g, dy, y, a, b, *, absorb_zeros):
 register(
     absorbing(
         "multiply", "·", "y = a · b", lambda numbers: numbers.multiply, multiply_absorbing,
-        multiply_cell_absorbing, "absorb", operator.mul, gradient=gradient,
+        multiply_cell_absorbing, "absorb", operator.mul, linear=(("a",), ("b",)), gradient=gradient,
     )
 )  # fmt: skip

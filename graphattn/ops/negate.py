@@ -6,6 +6,7 @@ from ..core.op import register
 register(
     unary(
         "negate", "−", "y = −x", lambda numbers: numbers.negate,
+        linear=(("x",),),
         gradient=lambda g, dy, y, x: (-dy,),
     )
 )  # fmt: skip

@@ -101,6 +101,9 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        linear=lambda x, *, before, after, axis, value: (
+            (("x",),) if x.kind == "float" and float(value) == 0.0 else ()
+        ),
         gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masked,

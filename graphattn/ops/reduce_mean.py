@@ -35,7 +35,7 @@ def gradient(g, dy, y, x, *, axis):
 register(
     reduction(
         "reduce_mean", "μ", "y = Σ x / n", reduce_mean_row, bound, explain, level="op",
-        family="norm", expand=expand, gradient=gradient,
+        family="norm", expand=expand, linear=(("x",),), gradient=gradient,
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )
 )  # fmt: skip

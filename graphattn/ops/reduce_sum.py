@@ -25,4 +25,6 @@ def gradient(g, dy, y, x, *, axis):
     return (g.broadcast(dy, x.shape),)
 
 
-register(reduction("reduce_sum", "Σ", "y = Σ x", reduce_sum_row, bound, explain, gradient=gradient))
+register(
+    reduction("reduce_sum", "Σ", "y = Σ x", reduce_sum_row, bound, explain, linear=(("x",),), gradient=gradient)
+)

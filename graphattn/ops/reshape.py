@@ -110,6 +110,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("x",),),
         gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masks.moved,

@@ -155,6 +155,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        linear=(("x",),),
         gradient=gradient,
         cost=cost,
         masked=masks.touched,

@@ -109,6 +109,7 @@ register(
         kernel=kernel,
         expand=expand,
         explain=explain,
+        linear=(("x",),),
         gradient=gradient,
         cost=lambda x, **_: x.size,
         masked=masks.first,

@@ -68,6 +68,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        linear=(("x",),),
         gradient=gradient,
         explain=explain,
         cost=lambda x, ids, *, rows: x.size,

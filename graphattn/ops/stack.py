@@ -63,6 +63,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("xs",),),
         gradient=gradient,
         cost=lambda *xs, **_: 0,
         masked=masks.moved,

@@ -12,6 +12,7 @@ from ..core.op import register
 register(
     binary(
         "subtract", "−", "y = a − b", lambda numbers: numbers.subtract, operator.sub,
+        linear=(("a", "b"),),
         gradient=lambda g, dy, y, a, b: (unbroadcast(g, dy, a), -unbroadcast(g, dy, b)),
     )
 )  # fmt: skip

@@ -69,6 +69,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("x",),),
         gradient=gradient,
         cost=lambda x, **_: 0,
         masked=masked,

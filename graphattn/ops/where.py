@@ -66,6 +66,7 @@ register(
         shape=shape,
         kernel=kernel,
         explain=explain,
+        linear=(("a", "b"),),
         gradient=gradient,
         cost=lambda condition, a, b: 0,
         masked=masks.moved,

@@ -64,6 +64,7 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.trace", "Trace.show", "dumps.page"): "trace.show() puts that page into a notebook",
     ("core.trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
     ("core.trace", "Trace.reach", "insight.why.reach"): "trace.reach() shows what one of its cells touches",
+    ("core.trace", "Trace.sources", "insight.sources"): "trace.sources() splits one of its cells",
     ("core.numbers", "_short", "core.rounded"): "short floats are made when they are asked for",
     ("core.numbers", "_value", "scalar.record"): "Values with gradients are a number type",
     ("scalar.draw", "", "dumps"): "a Value's graph is drawn by the same dumps, when it is asked for",

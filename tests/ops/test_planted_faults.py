@@ -220,6 +220,24 @@ def an_explanation_with_a_factor_too_many():
     return replace(sound.matmul, explain=explain)
 
 
+# ---------------------------------------------------------------- what an op is linear in
+
+
+@caught_by(op_laws.linearity)
+def a_function_that_calls_itself_linear():
+    return replace(sound.silu, linear=(("x",),))
+
+
+@caught_by(op_laws.linearity)
+def a_product_that_calls_itself_jointly_linear():
+    return replace(sound.matmul, linear=(("a", "b"),))
+
+
+@caught_by(op_laws.linearity)
+def an_affine_map_that_forgets_its_bias():
+    return replace(sound.linear, linear=(("x",), ("w",)))
+
+
 # ---------------------------------------------------------------- mask rules
 
 

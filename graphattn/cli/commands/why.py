@@ -35,6 +35,18 @@ class Depth(click.ParamType):
 @LEVEL
 @click.option("--depth", type=Depth(), default="1", help="How many cells deep: a number, or all.  [1]")
 @click.option("--reach", is_flag=True, help="The other way round: which later cells does this one touch?")
+@click.option(
+    "--sources", "split", is_flag=True,
+    help="Split the cell over what wrote it: embeddings, heads, feed-forwards, biases.",
+)  # fmt: skip
+@click.option("--by", metavar="WHAT", help="With --sources: head, layer or token.  [head]")
+@click.option(
+    "--through", metavar="PATTERN", multiple=True,
+    help="With --sources: heads and feed-forwards to look through, like 'layer0.*'. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--against", metavar="INDEX", help="With --sources: the difference to this cell of the last axis."
+)
 @click.option("--digits", type=Whole(0), default=6, help="Decimals that are shown.  [6]")
 @click.option("--width", type=Whole(40), default=80, help="The longest line.  [80]")
 @click.option("--parts/--no-parts", default=True, help="Whether max, mean, Σ exp … are written out.  [--parts]")
@@ -43,8 +55,9 @@ class Depth(click.ParamType):
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
-    tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, digits: int, width: int,
-    parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
+    tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, split: bool,
+    by: str | None, through: tuple[str, ...], against: str | None, digits: int, width: int, parts: bool,
+    markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
     came from. INDEX is a number or a label for each axis; negative numbers go behind `--`."""
@@ -52,6 +65,10 @@ def command(
         raise GraphError("both --markdown and --json are given; expected one of them")
     if digits > 17:
         raise GraphError(f"--digits is {digits}; expected at most 17")
+    if not split and (by or through or against):
+        raise GraphError("--by, --through and --against say how --sources splits; expected it with them")
+    if split and (reach or markdown or as_json):
+        raise GraphError("--sources is a table of its own; expected no --reach, --markdown or --json beside it")
     specimen = read_specimen(**source)
     with progress("evaluating") as say:
         if specimen.trace is not None and level is None:
@@ -60,7 +77,10 @@ def command(
             need_unpatched(specimen.trace)
             trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
         say("looking back")
-        if reach:
+        if split:
+            found = trace.sources(tensor, *index, by=by or "head", through=through, against=against)
+            text = found.text()
+        elif reach:
             found = trace.reach(tensor, *index)
             text = found.json() if as_json else found.markdown() if markdown else found.text(width)
         else:
