@@ -95,6 +95,8 @@ def sources(
     walk = _Walk(trace, by, [through] if isinstance(through, str) else list(through))
     if not walk.splits(ref):
         ref, at, against, note = _scores_of(trace, ref, at, against)
+        if ref not in walk.leaves and not walk.splits(ref):
+            raise _nothing(trace, ref)
     other = None if against is None else _index(trace, ref, (*at[:-1], against))
     if other == at:
         raise GraphError(f"{tensor} is compared with itself; expected another index of the last axis")
@@ -307,17 +309,13 @@ def _scores_of(
     """For a softmax's result: the scores that it was made of, and the runner-up to compare with."""
     node = trace.graph.nodes[ref.node]
     name = trace.graph.tensor_name(ref)
-    nothing = GraphError(
-        f"{name} is not linear in anything that was written before it; expected a score, a weight, a residual"
-        " stream, logits, …"
-    )
     if len(node.operands) != 1 or node.operands[0] is None or not at:
-        raise nothing
+        raise _nothing(trace, ref)
     scores = node.operands[0]
     row = nested.at(trace[name], at[:-1])
     from_row = nested.at(trace[trace.graph.tensor_name(scores)], at[:-1])
     if trace.graph.spec(scores).shape != trace.graph.spec(ref).shape:
-        raise nothing
+        raise _nothing(trace, ref)
     if against is None:
         rest = [k for k in range(len(row)) if k != at[-1] and row[k] > 0.0]
         if not rest:
@@ -328,9 +326,16 @@ def _scores_of(
         raise GraphError(f"{name} is 0 there; expected two weights above 0 to compare")
     margin = math.log(row[at[-1]]) - math.log(row[other])
     if abs(margin - (from_row[at[-1]] - from_row[other])) > 1e-6 * max(1.0, abs(margin)):
-        raise nothing
+        raise _nothing(trace, ref)
     note = f"ln({_cell_name(trace, ref, at)} / {_cell_name(trace, ref, (*at[:-1], other))}) = {margin:.6f}"
     return scores, at, other, note
+
+
+def _nothing(trace: Trace, ref: Ref) -> GraphError:
+    return GraphError(
+        f"{trace.graph.tensor_name(ref)} is not linear in anything that was written before it;"
+        " expected a score, a weight, a residual stream, logits, …"
+    )
 
 
 def _by_layer(parts: dict[Key, float]) -> dict[Key, float]:
