@@ -131,13 +131,14 @@ def _given(sizes: dict[str, Any]) -> dict[str, Any]:
 
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
-    **options: Any,
+    drawn: bool = True, **options: Any,
 ) -> Specimen:  # fmt: skip
-    """The graph, what to feed it, and its labels. Raises a `GraphError` for what cannot be read."""
+    """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. Raises a
+    `GraphError` for what cannot be read."""
     found = _found(source, _given(options), seed)
     feeds = dict(found.feeds)
     trace = found.trace
-    if trace is None and not feeds and found.graph.inputs and (seed is not None or not feed_files):
+    if drawn and trace is None and not feeds and found.graph.inputs and (seed is not None or not feed_files):
         from ..builtin import random_feeds
 
         feeds = random_feeds(found.graph, seed or 0)

@@ -117,9 +117,12 @@ def test_what_is_masked(x, masked):
 
 
 def test_where_the_user_draws_the_line():
-    yours = recorded_by(small(), lambda name, x: [[-1e4 if v == -math.inf else v for v in row] for row in x])
-    assert compare(small(), yours).harmless != {}
-    assert compare(small(), yours, masked_below=-9000.0).harmless == {}
+    def filled(value):
+        return recorded_by(small(), lambda n, x: [[value if v == -math.inf else v for v in row] for row in x])
+
+    assert compare(small(), filled(-100.0)).harmless != {}
+    assert compare(small(), filled(-100.0), masked_below=-90.0).harmless == {}
+    assert compare(small(), filled(-1e4)).harmless == {}  # a softmax makes it 0
 
 
 def test_a_result_is_never_harmless():

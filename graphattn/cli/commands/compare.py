@@ -64,14 +64,15 @@ def command(
     from ...insight.compare import compare
     from ...insight.compare.reading import read_file
 
+    pairs = dict(_pair(entry) for entry in names)
     with progress("comparing") as say:
         say(f"reading {theirs}")
         recording = _recording(theirs, read_file)
         say(f"reading {mine}")
-        own, feeds = _own(mine, read_file, recording, level, source)
+        own, feeds = _own(mine, read_file, recording, pairs, level, source)
         say("comparing")
         found = compare(
-            own, recording, names=dict(_pair(entry) for entry in names), by=by, precision=precision, rtol=rtol,
+            own, recording, names=pairs, by=by, precision=precision, rtol=rtol,
             atol=atol, nan_equal=nan_equal, masked_below=masked_below, empty=empty, feeds=feeds, level=level,
         )  # fmt: skip
         as_json = as_json or bool(output and output.lower().endswith(".json"))
@@ -86,21 +87,28 @@ def _recording(path: str, read_file: Any) -> Any:
     return read_file(path)
 
 
-def _own(mine: str, read_file: Any, theirs: Any, level: str | None, source: dict[str, Any]) -> tuple[Any, Any]:
-    """A, and what to feed it where it is a graph."""
-    from ...builtin import GRAPHS
+def _own(
+    mine: str, read_file: Any, theirs: Any, names: dict[str, str], level: str | None, source: dict[str, Any]
+) -> tuple[Any, Any]:
+    """A, and what to feed it where it is a graph: what B did not record."""
+    from ...builtin import GRAPHS, random_feeds
+    from ...insight.compare.feeding import unrecorded
     from ..source import TOY, read_specimen
 
     path = Path(mine)
     if mine in GRAPHS or mine == TOY or path.suffix.lower() == ".py" or _holds_graph(path):
-        specimen = read_specimen(mine, **source)
+        specimen = read_specimen(mine, drawn=False, **source)
         if specimen.trace is not None and level is None:
             return specimen.trace, None
-        recorded = [name for name in specimen.graph.inputs if theirs.find(name) is not None]
-        feeds = {name: value for name, value in specimen.feeds.items() if name not in recorded}
-        if feeds and recorded:
-            message(f"B did not record {', '.join(feeds)}: A's own are used")
-        return specimen.graph, feeds
+        missing = unrecorded(specimen.graph, theirs, names)
+        own = {name: specimen.feeds[name] for name in missing if name in specimen.feeds}
+        drawn = [name for name in missing if name not in own]
+        if own and len(missing) < len(specimen.graph.inputs):
+            message(f"B did not record {', '.join(own)}: A's own are used")
+        if drawn:
+            message(f"B did not record {', '.join(drawn)}, and A does not hold them: they are drawn at random")
+            own |= {name: value for name, value in random_feeds(specimen.graph, 0).items() if name in drawn}
+        return specimen.graph, own
     given = [name for name, value in source.items() if value is not None]
     if given:
         raise GraphError(f"--{given[0]} does not apply to {mine}; expected it with {', '.join(GRAPHS)}")

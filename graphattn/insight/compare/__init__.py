@@ -64,18 +64,17 @@ def compare(
     Raises a `GraphError` where something cannot be read, or nothing can be compared.
     """
     names = _read_names(names)
-    other = read(yours, "yours")
-    own = read(
-        run_on(reference, other, names, feeds, level) if isinstance(reference, Graph) else reference,
-        "the reference",
-    )
+    other, notes = read(yours, "yours"), ()
+    if isinstance(reference, Graph):
+        reference, notes = run_on(reference, other, names, feeds, level)
+    own = read(reference, "the reference")
     alignment = align(own, other, names, by)
     if not alignment.pairs:
         raise _nothing_in_common(own, other, alignment)
     matched = Matched(own, other, alignment)
     tolerances = Tolerances(matched, precision, rtol, atol)
     rules = Rules(nan_equal, masked_below, tolerances.precision)
-    return judge(matched, tolerances, rules, BlindRows(matched, empty))
+    return judge(matched, tolerances, rules, BlindRows(matched, empty), notes)
 
 
 def _read_names(names: Any) -> dict[str, str]:

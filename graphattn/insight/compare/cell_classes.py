@@ -2,7 +2,8 @@
 
 −∞, the most negative finite number of each format, −1e9 and its like (−10ᵏ from k = 9, a score added or not)
 are one class, "masked": two masked cells agree, whatever each holds, and a masked cell never agrees with a
-visible one. NaN agrees with nothing, not even with NaN unless that is asked for. All else is subtracted.
+visible one (a cell so far below its row that a softmax makes it 0 is as good as masked). NaN agrees with
+nothing, not even with NaN unless that is asked for. All else is subtracted.
 
 Differences of two cells a (the reference) and b (yours): absolute |b − a|, relative |b − a| / |a|, and in
 ulps, the spacing of the coarser format around a.
@@ -27,6 +28,8 @@ FLOOR = -65504.0
 """The most negative float16: nothing above it is masked unless the user says so."""
 ASTRONOMIC = -1e30
 POWERS = -9.9e8
+UNDERFLOW = 746.0
+"""What is so far below another number that e to the difference is 0 in double."""
 
 
 def is_masked(x: Any, below: float | None = None) -> bool:
@@ -103,7 +106,7 @@ class Difference:
         counts = Classes()
         if self.comparable and self.unequal:
             for _, a, b in self._rows():
-                _visible(a, b, self.rules, counts)
+                visible(a, b, self.rules, counts)
         return counts
 
     @property
@@ -170,7 +173,7 @@ class Difference:
             row = [
                 (abs(y - x), abs(x), j)
                 for j, (x, y) in enumerate(zip(a, b))
-                if 0.0 < abs(y - x) < math.inf and not (is_masked(x, below) and is_masked(y, below))
+                if 0.0 < abs(y - x) < math.inf and not (is_masked(x, below) or is_masked(y, below))
             ]
             if not row:
                 continue
@@ -247,7 +250,7 @@ def _quick_look(tolerance: Tolerance, rules: Rules) -> Callable[[Any, Any], bool
 def _beyond(difference: Difference, a: list[Any], b: list[Any]) -> list[int]:
     """The columns of a row that do not agree."""
     tolerance, rules = difference.tolerance, difference.rules
-    p, q, columns, wrong = _visible(a, b, rules, Classes())
+    p, q, columns, wrong = visible(a, b, rules, Classes())
     rtol, atol, of_cell = tolerance.rtol, tolerance.atol, tolerance.of_cell
     apart = list(map(sub, q, p))
     if not tolerance.by_row:
@@ -265,9 +268,9 @@ def _beyond(difference: Difference, a: list[Any], b: list[Any]) -> list[int]:
     return sorted(wrong + far) if wrong else far
 
 
-def _visible(
-    a: list[Any], b: list[Any], rules: Rules, counts: Classes
-) -> tuple[list[Any], list[Any], Sequence[int], list[int]]:
+def visible(
+    a: Sequence[Any], b: Sequence[Any], rules: Rules, counts: Classes
+) -> tuple[Sequence[Any], Sequence[Any], Sequence[int], list[int]]:
     """The cells that are numbers on both sides, their columns, and the columns that do not agree
     because one is masked, NaN or infinite and the other is not (which are counted)."""
     below = rules.masked_below
@@ -280,6 +283,8 @@ def _visible(
                 return p, q, range(len(a)) if p is a else list(compress(range(len(a)), keep)), []
     keep = []
     wrong: list[int] = []
+    seen = [y for x, y in zip(a, b) if not is_masked(x, below) and math.isfinite(y)]
+    floor = max(seen, default=-math.inf) - UNDERFLOW
     for j, (x, y) in enumerate(zip(a, b)):
         plain = False
         if x != x or y != y:
@@ -288,6 +293,8 @@ def _visible(
                 wrong.append(j)
         else:
             hidden, other = is_masked(x, below), is_masked(y, below)
+            if hidden and not other and y < floor:  # as good as masked: a softmax makes it 0
+                other = True
             if hidden != other:
                 if hidden:
                     counts.masked_reference += 1

@@ -6,6 +6,7 @@ the variants of `insight.variants` are tried on it, the likeliest first.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -75,14 +76,14 @@ def _segment(replay: Replay, names: list[str]) -> tuple[Graph, dict[str, Any]]:
                 continue
             source = graph.nodes[ref.node]
             if not source.operands and not source.op.fed:
-                small.adopt(source)
+                small.adopt(replace(source, scope=None))
                 continue
             if len(source.ports) > 1:
                 raise GraphError(f"{source.name} has several results")
             spec = graph.spec(ref)
             small.input(ref.node, spec.shape, spec.axes, spec.kind)
             feeds[ref.node] = replay.given(ref)
-        small.adopt(node)
+        small.adopt(replace(node, scope=None))
     small.adopt_output("result", Ref(names[-1]))
     return small, feeds
 

@@ -1,42 +1,245 @@
-"""What a graph is fed so that its run can be compared: the inputs that yours recorded."""
+"""What a graph is fed so that its run can be compared: the inputs that yours recorded, as they were meant.
+
+Weights may have been stored (in, out) for (out, in): the shape tells, of a square one the other weights, or
+that it is the transposed view of an array; q, k and v may be one matrix, in any order, whole or head by
+head; a gain may be stored as γ − 1. Where that leaves several readings, the graph is run on each, and the
+one that most of what was computed agrees with is taken; what was read otherwise than it stands there is said
+(`notes`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import Any
 
+from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.trace import Trace, run
-from .alignment import words
+from .alignment import agreeing
+from .alignment.arrangements import arrangements
+from .alignment.by_mapping import part_of
+from .alignment.names import dotted_endings, meaning, words
+from .reading import of_trace
 from .recording import Recorded, Recording, folded, listed
 
+HEAD_LIMIT = 64
+"""At most so many heads are tried for a matrix that holds q, k and v head by head."""
+READINGS = 24
+"""At most so many readings are run."""
+FUSED = frozenset("qkv")
 
-def run_on(graph: Graph, yours: Recording, names: Mapping[str, str], feeds: Any, level: str | None) -> Trace:
-    """The trace of a graph on what it is fed, or else on the inputs that yours recorded."""
+
+@dataclass(frozen=True)
+class Reading:
+    """A way to read what was recorded: tensors by input, in the shapes of the inputs, and what there is to
+    say."""
+
+    tensors: Mapping[str, Recorded]
+    notes: tuple[str, ...] = field(default=())
+
+    def changed(self, tensors: Mapping[str, Recorded], note: str) -> Reading:
+        return Reading({**self.tensors, **tensors}, (*self.notes, note))
+
+
+def run_on(
+    graph: Graph, yours: Recording, names: Mapping[str, str], feeds: Any, level: str | None
+) -> tuple[Trace, tuple[str, ...]]:
+    """The trace of a graph on what it is fed, or else on the inputs that yours recorded; and notes on these."""
     given = {} if feeds is None else dict(feeds)
-    by_words = {words(name): tensor for name, tensor in yours.tensors.items()}
-    missing = []
-    for name, spec in graph.inputs.items():
-        if name in given:
-            continue
-        tensor = yours.need(names[name]) if name in names else yours.find(name) or by_words.get(words(name))
-        if tensor is None:
-            missing.append(name)
-            continue
-        if tensor.size == spec.size:
-            tensor = tensor.as_shape(spec.shape)
-        value = tensor.nested()
-        given[name] = value if spec.kind == "float" else _of_kind(tensor, spec.kind)
-    if missing:
+    sources = {n: t for n, t in sources_of(graph, yours, names).items() if n not in given}
+    missing = [name for name in graph.inputs if name not in given and name not in sources]
+    readings = list(_readings(graph, yours, sources, missing))
+    if not readings:
         raise GraphError(
             f"yours did not record {listed(missing)}, which graph {graph.name!r} is fed;"
             " expected feeds, or these tensors in yours"
         )
-    return run(graph, given, level=level, allow_nonfinite=True)
+    best: tuple[int, Trace, tuple[str, ...]] | None = None
+    used = {tensor.name for tensor in sources.values()}
+    computed = replace(yours, tensors={n: t for n, t in yours.tensors.items() if n not in used})
+    for reading in readings[:READINGS]:
+        cells = {name: _nested(tensor, graph.inputs[name]) for name, tensor in reading.tensors.items()}
+        trace = run(graph, {**given, **cells}, level=level, allow_nonfinite=True)
+        if len(readings) == 1:
+            return trace, reading.notes
+        count = agreeing(of_trace(trace), computed) if computed.tensors else 0
+        if best is None or count > best[0]:
+            best = count, trace, reading.notes
+        if count >= len(computed.tensors):
+            break
+    assert best is not None
+    return best[1], best[2]
 
 
-def _of_kind(tensor: Recorded, kind: str) -> Any:
-    convert = bool if kind == "bool" else int
+def unrecorded(graph: Graph, yours: Recording, names: Mapping[str, str]) -> list[str]:
+    """The inputs that yours did not record, not even together with others in one tensor."""
+    sources = sources_of(graph, yours, names)
+    missing = [name for name in graph.inputs if name not in sources]
+    return missing if missing and not any(_readings(graph, yours, sources, missing)) else []
+
+
+def sources_of(graph: Graph, yours: Recording, names: Mapping[str, str]) -> dict[str, Recorded]:
+    """The tensor of yours that each input of the graph is: by the names that were given, by its own, by its
+    words, or by what a library calls it. Inputs that yours did not record are not there."""
+    by_words = {words(name): tensor for name, tensor in yours.tensors.items()}
+    by_meaning: dict[frozenset[str], Recorded | None] = {}
+    for name, tensor in yours.tensors.items():
+        for key in {meaning(ending) for ending in dotted_endings(name)}:
+            if key and by_meaning.setdefault(key, tensor) is not tensor:
+                by_meaning[key] = None
+    sources: dict[str, Recorded] = {}
+    for name in graph.inputs:
+        if name in names:
+            sources[name] = part_of(yours, names[name])[0]
+            continue
+        tensor = yours.find(name) or by_words.get(words(name)) or by_meaning.get(meaning(name))
+        if tensor is not None:
+            sources[name] = tensor
+    return sources
+
+
+# ---------------------------------------------------------------- readings
+
+
+def _readings(
+    graph: Graph, yours: Recording, sources: Mapping[str, Recorded], missing: list[str]
+) -> Iterator[Reading]:
+    """The ways in which the inputs may be meant, the likeliest first."""
+    plain = _plain(graph, sources)
+    for reading in _split(graph, yours, plain, missing) if missing else [plain]:
+        yield reading
+        squares = [name for name in reading.tensors if _is_square_weight(graph, name)]
+        swapped = {name: _transposed(reading.tensors[name]) for name in squares}
+        if len(squares) > 1 and not _orientation(graph, sources):
+            yield reading.changed(swapped, f"square weights are read as (in, out): {listed(squares, 12)}")
+        gains = {name: t for name, t in reading.tensors.items() if _is_gain(graph, name, t)}
+        if gains:
+            more = {name: folded(t.name, t.shape, [x + 1.0 for x in t.flat], t) for name, t in gains.items()}
+            yield reading.changed(more, f"gains are read as γ − 1: {listed(list(gains), 12)}")
+
+
+def _plain(graph: Graph, sources: Mapping[str, Recorded]) -> Reading:
+    """Each tensor in the shape of its input; weights turned where their shapes, or other weights, say so."""
+    orientation = _orientation(graph, sources)
+    reading, turned = {}, []
+    for name, tensor in sources.items():
+        spec = graph.inputs[name]
+        fitting = next((t for _, t in arrangements(tensor, spec.shape)), None)
+        if fitting is None:  # run() says what is wrong with it
+            fitting = tensor
+        if _is_square_weight(graph, name) and (tensor.turned or orientation == "in, out"):
+            fitting = _transposed(fitting)
+        if len(spec.shape) == 2 and fitting.flat != tensor.flat:
+            turned.append(name)
+        reading[name] = fitting
+    notes = (f"weights are read as (in, out): {listed(turned, 12)}",) if turned else ()
+    return Reading(reading, notes)
+
+
+def _orientation(graph: Graph, sources: Mapping[str, Recorded]) -> str:
+    """How weights are stored, as those that are not square tell: "in, out" or "out, in"; "" if none tells."""
+    for name, tensor in sources.items():
+        shape = graph.inputs[name].shape
+        if _is_weight(graph, name) and shape[0] != shape[1]:
+            if tensor.squeezed == shape:
+                return "out, in"
+            if tensor.squeezed == shape[::-1]:
+                return "in, out"
+    return ""
+
+
+def _is_weight(graph: Graph, name: str) -> bool:
+    """Whether an input is a matrix that belongs to the graph, not what it is run on."""
+    return len(graph.inputs[name].shape) == 2 and graph.node(name).op.drawn is not None
+
+
+def _is_square_weight(graph: Graph, name: str) -> bool:
+    shape = graph.inputs[name].shape
+    return _is_weight(graph, name) and shape[0] == shape[1] > 1
+
+
+def _is_gain(graph: Graph, name: str, tensor: Recorded) -> bool:
+    """Whether an input may be a gain that was stored as γ − 1: a row of numbers around 0 by such a name."""
+    named = {"gamma", "gain", "scale"} & {part.rstrip("0123456789") for part in words(name)}
+    near = bool(tensor.flat) and abs(sum(tensor.flat) / tensor.size) < 0.5
+    return len(graph.inputs[name].shape) == 1 and bool(named) and near
+
+
+def _transposed(tensor: Recorded) -> Recorded:
+    return replace(tensor.transposed(), name=tensor.name)
+
+
+def _split(graph: Graph, yours: Recording, plain: Reading, missing: list[str]) -> Iterator[Reading]:
+    """Missing inputs taken out of tensors that hold q, k and v together."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in missing:
+        kind = meaning(name) - FUSED
+        groups.setdefault((*sorted(kind), str(len(graph.inputs[name].shape))), []).append(name)
+    readings = [plain]
+    for members in groups.values():
+        size = sum(graph.inputs[name].size for name in members)
+        taken = {tensor.name for tensor in plain.tensors.values()}
+        whole = [t for n, t in yours.tensors.items() if n not in taken and t.size == size and _may_fuse(n)]
+        if len(members) != 3 or len(whole) != 1:
+            return
+        cuts = list(_cuts(whole[0], [(name, graph.inputs[name]) for name in members]))
+        readings = [reading.changed(*cut) for cut in cuts for reading in readings if _fits(reading, cut[1])]
+    yield from readings
+
+
+def _may_fuse(name: str) -> bool:
+    """Whether a name is one of those that tensors of q, k and v together have: qkv, c_attn, in_proj, …"""
+    named = words(name)
+    return "qkv" in name.lower() or "attention" in named or {"in", "proj"} <= named or {"query", "key"} <= named
+
+
+def _fits(reading: Reading, note: str) -> bool:
+    """Whether a second tensor is cut in the order of the first."""
+    orders = {_order(said) for said in reading.notes if " holds " in said}
+    return not orders or _order(note) in orders
+
+
+def _order(note: str) -> str:
+    """The order that a note says, in the letters q, k and v alone."""
+    said = note.partition(" holds ")[2]
+    at = max(said.find(" side by side"), said.find(" head by head"))
+    letters = [meaning(name) & FUSED for name in said[:at].split(" | ")]
+    return " ".join("".join(letter) for letter in letters) + said[at:]
+
+
+def _cuts(whole: Recorded, members: list[tuple[str, Spec]]) -> Iterator[tuple[dict[str, Recorded], str]]:
+    """A tensor cut into three, in each order, whole or head by head: (tensors by input, a note)."""
+    shapes = [spec.shape for _, spec in members]
+    rows = [shape[0] for shape in shapes]
+    forms = [whole]
+    if len(whole.squeezed) == 2 and whole.squeezed[0] != sum(rows):
+        forms = [_transposed(whole)]
+    for form in forms:
+        width = form.size // sum(rows)
+        lines = [form.flat[i * width : (i + 1) * width] for i in range(sum(rows))]
+        for order in permutations(range(3)):
+            said = " | ".join(members[i][0] for i in order)
+            for heads in (1, *(h for h in range(2, HEAD_LIMIT + 1) if all(n % h == 0 and n > h for n in rows))):
+                parts: dict[int, list[Any]] = {i: [] for i in order}
+                place = 0
+                for _ in range(heads):
+                    for i in order:
+                        parts[i] += lines[place : place + rows[i] // heads]
+                        place += rows[i] // heads
+                how = "side by side" if heads == 1 else f"head by head, for {heads} heads"
+                tensors = {
+                    members[i][0]: folded(members[i][0], shapes[i], [x for row in parts[i] for x in row], whole)
+                    for i in order
+                }
+                yield tensors, f"{whole.name} holds {said} {how}"
+
+
+def _nested(tensor: Recorded, spec: Spec) -> Any:
+    if spec.kind == "float":
+        return tensor.nested()
+    convert = bool if spec.kind == "bool" else int
     cells = [convert(cell) if cell == convert(cell) else cell for cell in tensor.flat]
     return folded(tensor.name, tensor.shape, cells).nested()

@@ -8,7 +8,7 @@ surroundings   what the relation is where a difference begins
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...core.numbers import FLOAT
@@ -23,8 +23,10 @@ from .surroundings import Surroundings
 from .tolerance import SURE, Tolerances
 
 
-def judge(matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRows) -> Comparison:
-    """The comparison of two recordings whose tensors are matched."""
+def judge(
+    matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRows, notes: Sequence[str] = ()
+) -> Comparison:
+    """The comparison of two recordings whose tensors are matched; `notes` are said in its report."""
     measuring = _Measuring(tolerances, rules, blind, matched)
     results = {key: [measuring.pair(key, pair) for pair in matched.by_key[key]] for key in matched.order}
     differs = {key: any(t.status in DIFFERENT for t in tensors) for key, tensors in results.items()}
@@ -59,6 +61,7 @@ def judge(matched: Matched, tolerances: Tolerances, rules: Rules, blind: BlindRo
         },
         tolerances.explicit,
         None if tolerances.prints.computed.exact else tolerances.prints.computed,
+        list(notes),
     )
 
 

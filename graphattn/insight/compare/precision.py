@@ -23,6 +23,7 @@ from ...core.errors import GraphError, suggest
 from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import padded
 from ...core.rounded import FORMATS, Format
+from .cell_classes import FLOOR, is_masked
 from .recording import Recorded, Recording
 
 FLOAT64 = Format("float64", 53, -1022, 1023)
@@ -84,6 +85,8 @@ def held(tensors: Iterable[Recorded]) -> Format:
     sample: list[float] = []
     for tensor in tensors:
         for row in tensor.rows:
+            if any(x <= FLOOR for x in row):  # what a mask was filled with says nothing
+                row = [x for x in row if not is_masked(x)]
             left = [name for name in left if _HOLDERS[name](row)]
             if not left:
                 return FLOAT64

@@ -78,10 +78,7 @@ class Replay:
         if len(pairs) != 1 or spec.kind != "float" or pairs[0].yours.shape != spec.shape:
             return own
         pair = pairs[0]
-        cells = [
-            x if is_masked(x) and is_masked(y) else float(y)
-            for x, y in zip(pair.reference.flat, pair.yours.flat)
-        ]
+        cells = [x if is_masked(x) else float(y) for x, y in zip(pair.reference.flat, pair.yours.flat)]
         return folded(name, spec.shape, cells).nested()
 
     def mover(self, random: Random) -> Mover:

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from ...core.errors import GraphError
-from .cell_classes import is_masked
+from .cell_classes import Classes, Rules, is_masked, visible
 from .printed import Print
 from .recording import Recorded
 from .replay import Replay, rows_of
@@ -93,11 +93,7 @@ class _Judged:
         self.yours, self.expected, self.shown, self.unit = yours, expected, shown, 2.0**-bits
         self.squares = [[0.0] * len(row) for row in expected]
         self.passes = 0
-        self.other_class = sum(
-            not _same_class(x, y)
-            for a, b in zip(expected, yours, strict=True)
-            for x, y in zip(a, b, strict=True)
-        )
+        self.other_class = sum(len(_other_class(a, b)) for a, b in zip(expected, yours, strict=True))
 
     def add(self, moved: list[list[float]]) -> None:
         """One more pass."""
@@ -126,10 +122,9 @@ class _Judged:
         return Reach(over, worst, _share(room, self.expected), self.shown)
 
 
-def _same_class(x: float, y: float) -> bool:
-    if is_masked(x) or is_masked(y):
-        return is_masked(x) and is_masked(y)
-    return x == y if not (math.isfinite(x) and math.isfinite(y)) else True
+def _other_class(expected: Sequence[float], yours: Sequence[float]) -> list[int]:
+    """The columns in which one side is masked, NaN or infinite and the other is not."""
+    return visible(expected, yours, Rules(), Classes())[3]
 
 
 def _share(room: list[float], expected: list[list[float]]) -> float:

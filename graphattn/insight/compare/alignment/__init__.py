@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 from ....core.errors import GraphError
 from ..recording import Recording
-from .alike import near_by_value
+from .alike import alike, near_by_value
 from .by_mapping import by_mapping
 from .by_name import by_name
 from .by_place import by_place
@@ -52,3 +52,12 @@ def align(
     by_relation(matching)
     by_place(matching)
     return matching.result()
+
+
+def agreeing(reference: Recording, yours: Recording) -> int:
+    """How many tensors of yours agree with one of the reference, roughly."""
+    matching = Matching(reference, yours, near_by_value(reference, yours))
+    by_name(matching)
+    by_value(matching)
+    wrong = {p.other for p in matching.pairs if not alike(p.reference.flat, p.yours.flat, matching.near)}
+    return len(matching.used_yours - wrong - {misfit.name for _, misfit in matching.misfits})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ....core.errors import GraphError
-from ..recording import Recorded, listed, sizes
+from ..recording import Recorded, Recording, listed, sizes
 from .choice import arranged, stacked
 from .families import Family
 from .matching import Matching
@@ -19,7 +19,7 @@ def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
     for ours, other in names.items():
         if not isinstance(ours, str) or not isinstance(other, str):
             raise GraphError(f"names holds {ours!r}: {other!r}; expected names of tensors, reference: yours")
-        yours, whole = _your_part(matching, other)
+        yours, whole = part_of(matching.yours, other)
         family = _family(matching, ours)
         if family is not None:
             chosen = stacked(matching, yours, family)
@@ -56,12 +56,13 @@ def _family(matching: Matching, name: str) -> Family | None:
     )
 
 
-def _your_part(matching: Matching, name: str) -> tuple[Recorded, str]:
+def part_of(yours: Recording, name: str) -> tuple[Recorded, str]:
+    """The tensor of that name, or the part of one (`attn[0, 1]`); and the name of the whole."""
     part = PART.match(name)
-    if part is None or matching.yours.find(name) is not None:
-        found = matching.yours.need(name)
-        return found, found.name
-    whole = matching.yours.need(part[1])
+    if part is None or yours.find(name) is not None:
+        tensor = yours.need(name)
+        return tensor, tensor.name
+    whole = yours.need(part[1])
     index = [int(i) for i in part[2].split(",")]
     if len(index) >= len(whole.shape) or any(i >= n for i, n in zip(index, whole.shape)):
         raise GraphError(
