@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from .core.errors import GraphError as GraphError
     from .core.graph import Graph as Graph
     from .core.graph import Tensor as Tensor
+    from .core.run import run as run
+    from .core.run import steps as steps
     from .core.trace import Step as Step
     from .core.trace import Trace as Trace
-    from .core.trace import run as run
-    from .core.trace import steps as steps
     from .insight.compare import compare as compare
     from .insight.diagnose import diagnose as diagnose
     from .insight.heads import heads as heads
@@ -34,8 +34,8 @@ _HOME = {
     "Tensor": "core.graph",
     "Step": "core.trace",
     "Trace": "core.trace",
-    "run": "core.trace",
-    "steps": "core.trace",
+    "run": "core.run",
+    "steps": "core.run",
     "compare": "insight.compare",
     "heads": "insight.heads",
     "pretrained": "models",

@@ -40,7 +40,7 @@ from .core import nested
 from .core.axes import Spec
 from .core.errors import GraphError
 from .core.graph import Graph
-from .core.trace import run
+from .core.run import run
 
 Row = list[float]
 Matrix = list[list[float]]

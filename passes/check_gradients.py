@@ -23,7 +23,8 @@ from graphattn.core.errors import GraphError, Rejected
 from graphattn.core.graph import Graph
 from graphattn.core.numbers import Numbers
 from graphattn.core.numbers import of as numbers_of
-from graphattn.core.trace import Trace, run
+from graphattn.core.run import run
+from graphattn.core.trace import Trace
 from graphattn.passes.gradient import Differentiated, _names, differentiate
 
 STEP, TOLERANCE, NOISE = {"mpmath": "1e-15"}, {"mpmath": 1e-20}, {"mpmath": 1e-46}

@@ -31,7 +31,7 @@ from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
-from graphattn.core.trace import run
+from graphattn.core.run import run
 from graphattn.core.words import listed
 from graphattn.passes.common_subexpressions import repeated
 from graphattn.passes.rebuild import Rebuild

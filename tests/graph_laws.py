@@ -126,7 +126,9 @@ def patching(case: Case) -> Iterator[str]:
 
 def restoring(case: Case) -> Iterator[str]:
     """A trace that is put together again from its tensors is the same trace."""
-    trace = evaluated(case.graph, case.feeds, labels={"token": ["a", "b"]})
+    axes = [pair for n in case.graph.nodes.values() for o in n.outputs for pair in zip(o.axes, o.shape)]
+    labels = {axis: [f"{axis}{i}" for i in range(size)] for axis, size in axes if axis}
+    trace = evaluated(case.graph, case.feeds, labels=labels)
     again = Trace.restore(trace.graph, {name: trace[name] for name in trace.names}, trace.labels)
     if again != trace:
         yield "a restored trace is not equal"

@@ -10,7 +10,7 @@ from typing import Any
 from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.graph import Graph, Node
-from graphattn.core.trace import run
+from graphattn.core.run import run
 from graphattn.dumps.c_source.expression import comment, number
 from graphattn.dumps.c_source.function import TYPES, Function, function_of
 from graphattn.dumps.golden.vectors import identifier

@@ -17,7 +17,8 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Ref
 from graphattn.core.numbers import FLOAT
 from graphattn.core.op import LEVELS
-from graphattn.core.trace import Trace, run
+from graphattn.core.run import run
+from graphattn.core.trace import Trace
 
 
 @dataclass

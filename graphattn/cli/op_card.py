@@ -7,7 +7,7 @@ from textwrap import indent
 from graphattn.dumps.trace_text import trace_text
 
 from ..core.op import OPS, Op
-from ..core.trace import run
+from ..core.run import run
 from ..core.words import aligned, counted, wrapped
 from .op_facts import expansion_rows, families, remarks, sample_rows, sampled, signature
 from .output import PIPE_WIDTH

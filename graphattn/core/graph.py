@@ -63,8 +63,9 @@ class Dag(nx.MultiDiGraph):
 class Graph(Builders):
     """A dataflow graph (see the module's docstring).
 
-    `title` is free text for people. `notes` says what passes did to it. The class is long because it is
-    the one noun that every room holds: it has few lines of its own beneath the many doors.
+    `title` is free text for people. `notes` says what passes did to it. One class, because it is the noun
+    that every room holds: names, records, arguments and the DAG have a file each, and what is left are
+    their many doors.
     """
 
     def __init__(self, name: str = "graph", title: str = "") -> None:
@@ -542,7 +543,7 @@ class Graph(Builders):
 
     def run(self, feeds: Mapping[str, Any] | None = None, **options: Any) -> Trace:
         """Evaluate; see `graphattn.run`."""
-        from .trace import run
+        from .run import run
 
         return run(self, feeds, **options)
 

@@ -83,6 +83,8 @@ class Plan:
         self._checked = False
         self.program: list[tuple[Any, ...]] = []
         self.fed: dict[str, PlanStep] = {}
+        self.known_before: dict[int, tuple[Any, list[str]]] = {}
+        """Masks and warnings of the steps that no feed changes, by their place, once they were asked for."""
         self.known = graph.inputs
         for node in graph.nodes.values():
             if wanted is None or node.name in wanted:

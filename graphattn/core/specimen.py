@@ -30,7 +30,7 @@ class Specimen:
 
     def run(self, **options: Any) -> Trace:
         """Evaluate it; options as for `graphattn.run`."""
-        from .trace import run
+        from .run import run
 
         own = {"labels": self.labels, "allow_nonfinite": self.allow_nonfinite}
         return run(self.graph, self.feeds, **{**own, **options})

@@ -1,6 +1,7 @@
 """What a run recorded: every step in order, every tensor by name.
 
 >>> from graphattn.core.graph import Graph
+>>> from graphattn.core.run import run
 >>> g = Graph("example")
 >>> x = g.input("x", shape=(1, 2))
 >>> y = g.softmax(x, name="weights")
@@ -14,11 +15,12 @@
 from __future__ import annotations
 
 import html
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
-from time import perf_counter
+from itertools import repeat
+from math import copysign
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -27,17 +29,15 @@ from . import nested
 from .axes import Spec
 from .errors import GraphError
 from .graph import Graph, Node, Ref
-from .interpreter import Composite, Plan, PlanStep, plan_of, read_feeds
+from .interpreter import PlanStep, plan_of
 from .numbers import FLOAT, Numbers, of
 from .op import Op
-from .packed import Packed
+from .recording import Recording, need_place
 
 if TYPE_CHECKING:
     from ..insight.sources import Sources
     from ..insight.why import Why
     from ..insight.why.reach import Reach
-
-Listener = Callable[["Step"], Any]
 
 
 class Step:
@@ -83,7 +83,7 @@ class Step:
 
     @property
     def outputs(self) -> tuple[Any, ...]:
-        return tuple(map(self.trace._value, self._plan_step.places))
+        return tuple(map(self.trace.recording.value, self._plan_step.places))
 
     @property
     def value(self) -> Any:
@@ -101,23 +101,22 @@ class Step:
     @property
     def patched(self) -> bool:
         """Whether an output was replaced by a patch."""
-        return any(place in self.trace._patched for place in self._plan_step.places)
+        return not self.trace.recording.patched.isdisjoint(self._plan_step.places)
 
     @property
     def seconds(self) -> float:
         """How long it took (0 for what was fed or known before the run)."""
-        return self.trace._seconds.get(self._plan_step.start, 0.0)
+        return self.trace.recording.seconds(self._plan_step.start)
 
     @property
     def masks(self) -> tuple[Any, ...]:
         """For each output, which cells are hidden (nested bools, True = hidden), or None."""
-        return tuple(self.trace.masked(name) for name in self.names)
+        return tuple(map(self.trace.recording.mask, self._plan_step.places))
 
     @property
     def warnings(self) -> list[str]:
         """What a reader should know: cells that became infinite or NaN here, rows that see nothing."""
-        self.trace._settle()
-        return self.trace._warnings[self._plan_step.start]
+        return self.trace.recording.warnings(self._plan_step.start)
 
     def __repr__(self) -> str:
         given = ", ".join(str(operand) for operand in self.operands if operand is not None)
@@ -125,39 +124,32 @@ class Step:
 
 
 class Trace:
-    """Everything that a run recorded. The values are the recorded lists: copy before changing."""
+    """Everything that a run recorded. The values are the recorded lists: copy before changing.
 
-    def __init__(
-        self,
-        plan: Plan,
-        labels: Mapping[str, Sequence[str]] | None = None,
-        patched: Iterable[int] = (),
-    ) -> None:
-        self.graph = plan.graph
-        self.numbers = plan.numbers
-        self.labels = _read_labels(labels or {})
-        self._plan = plan
-        self._values: list[Any] = plan.values()
-        self._done: Sequence[PlanStep] = []
-        self._stamps: list[float] = []
-        self._patched = frozenset(patched)
-        self._masks: list[Any] = [None] * plan.size
-        self._warnings: dict[int, list[str]] = {}
-        self._settled = 0
+    One class, because it is what people hold after a run: what is behind it has a file each (the
+    recording by place, masks and warnings, the run), and its doors are many.
+    """
+
+    def __init__(self, recording: Recording, labels: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.recording = recording
+        """The same by place, for who reads much of it."""
+        self.graph = recording.plan.graph
+        self.numbers = recording.plan.numbers
+        self.labels = read_labels(labels or {})
 
     # ------------------------------------------------------------ reading
 
     @property
     def steps(self) -> list[Step]:
         """The evaluated nodes, in order."""
-        return [Step(self, plan_step) for plan_step in self._done]
+        return [Step(self, plan_step) for plan_step in self.recording.done]
 
     def step(self, name: str) -> Step:
         """The step of a node, or of the node that made a tensor."""
         ref = Ref(name) if isinstance(name, str) and name in self.graph.nodes else self.graph.resolve(name)
-        for plan_step in self._done:
-            if plan_step.node.name == ref.node:
-                return Step(self, plan_step)
+        plan_step = self.recording.step(ref.node)
+        if plan_step is not None:
+            return Step(self, plan_step)
         raise GraphError(f"this trace has no step {name!r}; expected a node that was evaluated")
 
     @property
@@ -172,13 +164,13 @@ class Trace:
 
     def __getitem__(self, name: str) -> Any:
         """The value of a tensor, by its name, an alias, an output name or a unique ending."""
-        place = self._plan.places.get(self.graph.resolve(name))
-        if place is None or self._values[place] is None:
+        place = self.recording.place(self.graph.resolve(name))
+        if place is None or self.recording.values[place] is None:
             raise GraphError(
                 f"tensor {name!r} was {'not evaluated' if place is None else 'not kept'} in this run;"
                 f" expected one of {', '.join(self.names[:8]) or 'none'}"
             )
-        return self._value(place)
+        return self.recording.value(place)
 
     def __contains__(self, name: object) -> bool:
         if name not in self.graph:
@@ -193,7 +185,7 @@ class Trace:
         return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self._done)
+        return len(self.recording.done)
 
     def spec(self, name: str) -> Spec:
         """Shape, axes and kind of a tensor."""
@@ -219,9 +211,8 @@ class Trace:
 
     def masked(self, name: str) -> Any:
         """Which cells of a tensor are hidden (nested bools, True = hidden), or None."""
-        self._settle()
-        place = self._plan.places.get(self.graph.resolve(name))
-        return None if place is None else self._masks[place]
+        place = self.recording.place(self.graph.resolve(name))
+        return None if place is None else self.recording.mask(place)
 
     @cached_property
     def dag(self) -> nx.MultiDiGraph:
@@ -253,45 +244,75 @@ class Trace:
             raise GraphError(f"values is a {type(values).__name__}; expected a dict of tensors by name")
         numbers = of(numbers)
         plan = plan_of(graph, numbers)
-        trace = cls(plan, labels, (_place(plan, name) for name in patched))
-        trace._values = [None] * plan.size
+        recording = Recording(plan, (need_place(plan, name) for name in patched))
+        trace = cls(recording, labels)
+        recording.values = [None] * plan.size
         for name, value in values.items():
             ref = graph.resolve(name)
             read = nested.read(value, graph.spec(ref), name, numbers, allow_nonfinite=True)
-            trace._values[plan.places[ref]] = nested.lists(read)
+            recording.values[plan.places[ref]] = nested.lists(read)
         done = None if evaluated is None else {graph.node(name).name for name in evaluated}
-        trace._done = [
+        recording.done = [
             step
             for step in plan.steps
             if (
-                any(trace._values[p] is not None for p in step.places)
+                any(recording.values[p] is not None for p in step.places)
                 if done is None
                 else step.node.name in done
             )
         ]
         if masks is not None or warnings is not None:
+            hidden = {}
             for name, mask in (masks or {}).items():
                 ref = graph.resolve(name)
                 spec = Spec(graph.spec(ref).shape, kind="bool")
-                trace._masks[plan.places[ref]] = nested.read(mask, spec, f"the mask of {name}")
-            told = warnings or {}
-            trace._warnings = {step.start: list(told.get(step.node.name, ())) for step in trace._done}
-            trace._settled = len(trace._done)
+                hidden[plan.places[ref]] = nested.read(mask, spec, f"the mask of {name}")
+            told = {step.start: list((warnings or {}).get(step.node.name, ())) for step in recording.done}
+            recording.given(hidden, told)
         return trace
 
     def __eq__(self, other: object) -> bool:
         """Same graph, steps, labels, patches and recorded values, bit for bit (NaN equals NaN)."""
         if not isinstance(other, Trace):
             return NotImplemented
+        mine, theirs = self.recording, other.recording
         return (
             self.graph == other.graph
             and (self.labels, self.patched) == (other.labels, other.patched)
-            and [step.node.name for step in self._done] == [step.node.name for step in other._done]
+            and [step.node.name for step in mine.done] == [step.node.name for step in theirs.done]
             and self.numbers.name == other.numbers.name
-            and all(_digits(a) == _digits(b) for a, b in zip(self.steps, other.steps))
+            and all(
+                same_bits(mine.values[a], theirs.values[b], self.numbers, spec)
+                for one, two in zip(mine.done, theirs.done)
+                for a, b, spec in zip(one.places, two.places, one.node.outputs, strict=True)
+            )
         )
 
     __hash__ = object.__hash__
+
+    # ------------------------------------------------------------ copying
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was recorded, by name; the plan is made again."""
+        return {
+            "graph": self.graph,
+            "numbers": self.numbers.name,
+            "labels": dict(self.labels),
+            "recording": self.recording.state(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        plan = plan_of(state["graph"], of(state["numbers"]))
+        Trace.__init__(self, Recording.of_state(plan, state["recording"]), state["labels"])
+
+    def __copy__(self) -> Trace:
+        """Independent of this one: with a graph and lists of its own."""
+        twin = object.__new__(type(self))
+        twin.__setstate__({**self.__getstate__(), "graph": copy(self.graph)})
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        return self.__copy__()
 
     @property
     def patched(self) -> list[str]:
@@ -300,49 +321,8 @@ class Trace:
             name
             for step in self.steps
             for name, place in zip(step.names, step._plan_step.places, strict=True)
-            if place in self._patched
+            if place in self.recording.patched
         ]
-
-    def _value(self, place: int) -> Any:
-        """The value in a place; a constant becomes a copy of this trace's own, since it may be changed."""
-        value = self._values[place]
-        if isinstance(value, Packed) or value is self._plan.constants[place]:
-            value = self._values[place] = nested.copied(nested.lists(value))
-        return value
-
-    # ------------------------------------------------------------ what follows from the values
-
-    def _settle(self) -> None:
-        """Find the masks and warnings of the steps since the last call."""
-        for plan_step in self._done[self._settled :]:
-            if not self._known(plan_step):
-                self._warnings[plan_step.start] = []
-                continue
-            incoming, operands = _of_operands(plan_step, self._masks), _of_operands(plan_step, self._values)
-            composite = plan_step.function if isinstance(plan_step.function, Composite) else None
-            inside = None if composite is None else _inside(composite, operands, incoming)
-            if not self._patched.intersection(plan_step.places):
-                if composite is None or inside is None:
-                    _carry_masks(plan_step, self._masks, incoming, operands)
-                else:
-                    places = plan_step.places
-                    self._masks[places.start : places.stop] = [inside._masks[p] for p in composite.results]
-            warnings = _warn(plan_step, self._masks, self._values, operands)
-            if inside is not None:
-                warnings += [warning.removeprefix("composite.") for warning in inside.warnings]
-            self._warnings[plan_step.start] = warnings
-        self._settled = len(self._done)
-
-    def _known(self, plan_step: PlanStep) -> bool:
-        """Whether all that went in and came out is recorded."""
-        places = (*plan_step.operands, *plan_step.places)
-        return all(place is None or self._values[place] is not None for place in places)
-
-    @cached_property
-    def _seconds(self) -> dict[int, float]:
-        starts = [plan_step.start for plan_step in self._done if plan_step.runs]
-        spans = (b - a for a, b in zip(self._stamps, self._stamps[1:]))
-        return dict(zip(starts, spans))
 
     # ------------------------------------------------------------ doors to the other wings
 
@@ -396,25 +376,30 @@ class Trace:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
-        return f"<trace of {self.graph.name!r}: {len(self._done)} steps, {len(self.names)} tensors>"
+        return f"<trace of {self.graph.name!r}: {len(self)} steps, {len(self.names)} tensors>"
 
 
-def _digits(step: Step) -> str:
-    """What a step recorded, every digit of it."""
-    numbers = step.trace.numbers
-    if numbers is FLOAT:
-        return repr(step.outputs)
-    return repr(
-        [
-            value if value is None or spec.kind != "float" else list(map(numbers.text, nested.flat(value)))
-            for value, spec in zip(step.outputs, step.specs, strict=True)
-        ]
-    )
+def same_bits(a: Any, b: Any, numbers: Numbers, spec: Spec) -> bool:
+    """Whether two recorded tensors are the same in every bit; one NaN is as good as another."""
+    if a is b or a is None or b is None:
+        return a is b
+    if numbers is not FLOAT and spec.kind == "float":
+        return all(map(eq, map(numbers.text, nested.flat(a)), map(numbers.text, nested.flat(b))))
+    rows = zip(nested.rows(a, spec.rank), nested.rows(b, spec.rank))
+    return all(_same_row(one, other) for (_, one), (_, other) in rows)
 
 
-def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
+def _same_row(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether two rows are the same in every bit: 0.0 is not -0.0, and NaN is NaN."""
+    if a == b:
+        return 0.0 not in a or list(map(copysign, repeat(1.0), a)) == list(map(copysign, repeat(1.0), b))
+    return repr(list(a)) == repr(list(b))
+
+
+def read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(labels, Mapping):
         raise GraphError(f"labels is a {type(labels).__name__}; expected a dict of lists by axis name")
+    """Labels as they are kept: texts by the name of their axis; a `GraphError` for what is none."""
     read: dict[str, tuple[str, ...]] = {}
     for axis, names in labels.items():
         if not isinstance(axis, str):
@@ -426,266 +411,3 @@ def _read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
             raise GraphError(f"labels of axis {axis!r} are {names!r}; expected a list of texts")
         read[axis] = tuple(names)
     return read
-
-
-def _of_operands(plan_step: PlanStep, table: list[Any]) -> list[Any]:
-    """What a table by place (of values, of masks) has for each operand."""
-    return [None if place is None else table[place] for place in plan_step.operands]
-
-
-def _carry_masks(plan_step: PlanStep, masks: list[Any], incoming: list[Any], operands: list[Any]) -> None:
-    """Enter which cells of the step's outputs are hidden, by the rule of its op."""
-    node, places = plan_step.node, plan_step.places
-    if node.op.masked is None:
-        return
-    found = node.op.masked(plan_step.function, incoming, operands, *plan_step.specs, **node.attributes)
-    if found is not None:
-        masks[places.start : places.stop] = found if len(places) > 1 else [found]
-
-
-def _inside(composite: Composite, operands: list[Any], masks: list[Any]) -> Trace:
-    """The trace of a composite's expansion, with the masks that its operands come with."""
-    trace = Trace(composite.plan)
-    trace._values = composite.values(operands)
-    for place, mask in zip(composite.operands, masks, strict=False):
-        if place is not None:
-            trace._masks[place] = mask
-    trace._done = composite.plan.steps
-    trace._settle()
-    return trace
-
-
-def _warn(plan_step: PlanStep, masks: list[Any], values: list[Any], operands: list[Any]) -> list[str]:
-    """The op's own warnings, and one where finite operands gave something that is not."""
-    node = plan_step.node
-    warnings = []
-    if plan_step.runs:
-        sources = list(zip(plan_step.specs, plan_step.operands, strict=False))
-        for place, spec in zip(plan_step.places, node.outputs, strict=True):
-            found = _nonfinite(values[place], masks[place], spec)
-            if found and not any(
-                place is not None and spec is not None and _nonfinite(values[place], masks[place], spec)
-                for spec, place in sources
-            ):
-                index, cell = found[0]
-                count = f"{len(found)} cells are" if len(found) > 1 else "1 cell is"
-                warnings.append(f"{count} not finite, though the operands are: {cell} at {list(index)}")
-    if node.op.warn is not None:
-        warnings += node.op.warn(operands, values[plan_step.start], *plan_step.specs, **node.attributes)
-    return warnings
-
-
-def _nonfinite(value: Any, mask: Any, spec: Spec) -> list[tuple[tuple[int, ...], Any]]:
-    """Index and value of the visible cells that are infinite or NaN."""
-    if spec.kind != "float":
-        return []
-    return [
-        ((*index, j) if spec.rank else (), cell)
-        for index, row in nested.rows(value, spec.rank)
-        if not nested.plain(row)
-        for j, cell in enumerate(row)
-        if not _is_finite(cell) and not (mask is not None and nested.at(mask, (*index, j)[: spec.rank]))
-    ]
-
-
-def _is_finite(cell: Any) -> bool:
-    return math.isfinite(cell) if isinstance(cell, float) else cell == cell and abs(cell) != math.inf
-
-
-# ---------------------------------------------------------------- running
-
-
-def run(
-    graph: Graph,
-    feeds: Mapping[str, Any] | None = None,
-    *,
-    level: str | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    patch: Mapping[str, Any] | None = None,
-    targets: Iterable[str] | None = None,
-    keep: Iterable[str] | None = None,
-    numbers: str | Numbers = FLOAT,
-    listeners: Iterable[Listener] = (),
-    allow_nonfinite: bool = False,
-) -> Trace:
-    """Evaluate a graph on feeds (nested lists by input name) and record every tensor.
-
-    level: which magnification to evaluate, "op" unless another number type than float needs
-    "primitive". labels: texts by axis name, shown on rows and columns. patch: an intermediate by
-    name, replaced by a tensor or by a function of the tensor. targets: evaluate only what these
-    need. keep: record only tensors whose names match one of these patterns (`*.weights`).
-    numbers: the number type. listeners: functions that are called with each `Step` as it
-    happens. allow_nonfinite: let infinities and NaN in.
-
-    Raises a `GraphError` that names what was wrong and what was expected. Inputs are never
-    modified.
-    """
-    listeners = tuple(_names(listeners, "listeners"))
-    for listener in listeners:
-        if not callable(listener):
-            raise GraphError(f"a listener is a {type(listener).__name__}; expected a function of a step")
-    trace, program = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
-    if listeners or keep is not None:
-        for step in _walk(trace, program, keep):
-            for listener in listeners:
-                listener(step)
-        return trace
-    stamp = trace._stamps.append
-    stamp(perf_counter())
-    for _ in trace._plan.execute(trace._values, program):
-        stamp(perf_counter())
-    trace._done = trace._plan.steps
-    return trace
-
-
-def steps(
-    graph: Graph,
-    feeds: Mapping[str, Any] | None = None,
-    *,
-    level: str | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    patch: Mapping[str, Any] | None = None,
-    targets: Iterable[str] | None = None,
-    keep: Iterable[str] | None = None,
-    numbers: str | Numbers = FLOAT,
-    allow_nonfinite: bool = False,
-) -> Iterator[Step]:
-    """Evaluate a graph one `Step` at a time; arguments as for `run`."""
-    trace, program = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
-    return _walk(trace, program, keep)
-
-
-def _begin(
-    graph: Graph, feeds: Any, level: str | None, labels: Any, patch: Any, targets: Iterable[str] | None,
-    numbers: str | Numbers, allow_nonfinite: bool,
-) -> tuple[Trace, Sequence[tuple[Any, ...]]]:  # fmt: skip
-    """A trace with the feeds in place, and the instructions to follow."""
-    if not isinstance(graph, Graph):
-        raise GraphError(f"run got a {type(graph).__name__}; expected a Graph")
-    numbers = of(numbers)
-    graph = graph.at(("op" if numbers is FLOAT else "primitive") if level is None else level)
-    wanted = None if targets is None else _names(targets, "targets")
-    plan = plan_of(graph, numbers, wanted)
-    patches = _read_patches(plan, {} if patch is None else patch)
-    changing = [name for place, (name, _) in patches.items() if plan.constants[place] is not None]
-    if changing:
-        plan = plan_of(graph, numbers, wanted, [graph.resolve(name).node for name in changing])
-    trace = Trace(plan, labels, patches)
-    given = {place for place, (_, new) in patches.items() if not callable(new)}  # need no feed
-    read_feeds(plan, {} if feeds is None else feeds, trace._values, given, allow_nonfinite)
-    if not patches:
-        return trace, plan.program
-    replaced = {place: _replacement(plan, place, *patches[place]) for place in patches}
-    for step in plan.steps:
-        if not step.runs:
-            for place in replaced.keys() & step.places:
-                trace._values[place] = replaced[place](trace._values[place])
-    return trace, [_patched(instruction, replaced) for instruction in plan.program]
-
-
-def _names(names: Any, what: str) -> list[Any]:
-    if isinstance(names, str):
-        raise GraphError(f"{what} is the text {names!r}; expected a list of names")
-    if not isinstance(names, Iterable):
-        raise GraphError(f"{what} is a {type(names).__name__}; expected a list of names")
-    return list(names)
-
-
-def _read_patches(plan: Plan, patch: Any) -> dict[int, tuple[str, Any]]:
-    """Name and replacement by place."""
-    if not isinstance(patch, Mapping):
-        raise GraphError(f"patch is a {type(patch).__name__}; expected a dict of tensors or functions by name")
-    patches: dict[int, tuple[str, Any]] = {}
-    for name, new in patch.items():
-        place = _place(plan, name)
-        if place in patches:
-            raise GraphError(
-                f"patches {patches[place][0]!r} and {name!r} are of one tensor; expected one patch"
-            )
-        patches[place] = (name, new)
-    return patches
-
-
-def _place(plan: Plan, name: str) -> int:
-    ref = plan.graph.resolve(name)
-    if ref not in plan.places:
-        raise GraphError(f"patch {name!r} is not needed by the targets; expected a tensor that is evaluated")
-    return plan.places[ref]
-
-
-def _replacement(plan: Plan, place: int, name: str, new: Any) -> Callable[[Any], Any]:
-    """From the value that was computed to the one that replaces it."""
-    spec = plan.graph.spec(plan.graph.resolve(name))
-
-    def read(value: Any, what: str) -> Any:
-        return nested.lists(nested.read(value, spec, what, plan.numbers, allow_nonfinite=True))
-
-    def changed(old: Any) -> Any:
-        try:
-            return new(None if old is None else read(old, name))
-        except Exception as error:
-            raise GraphError(f"patch {name!r}: {type(error).__name__}: {error}") from error
-
-    if callable(new):
-        return lambda old: read(changed(old), f"patch {name!r}")
-    value = read(new, f"patch {name!r}")
-    return lambda old: value
-
-
-def _patched(instruction: tuple[Any, ...], replaced: Mapping[int, Callable[[Any], Any]]) -> tuple[Any, ...]:
-    function, *middle, start, count = instruction
-    if replaced.keys().isdisjoint(range(start, start + count)):
-        return instruction
-
-    def patched(*operands: Any) -> Any:
-        result = function(*operands)
-        results = [result] if count == 1 else list(result)
-        results = [replaced.get(start + i, _same)(value) for i, value in enumerate(results)]
-        return results[0] if count == 1 else results
-
-    return (patched, *middle, start, count)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _walk(trace: Trace, program: Sequence[tuple[Any, ...]], keep: Iterable[str] | None) -> Iterator[Step]:
-    """Evaluate step by step; with `keep`, forget a tensor that does not match after its last use."""
-    plan = trace._plan
-    trace._done = done = []
-    forget = {} if keep is None else _last_uses(plan, _names(keep, "keep"))
-    trace._stamps.append(perf_counter())
-    executed = plan.execute(trace._values, program)
-    for plan_step in plan.steps:
-        if plan_step.runs:
-            next(executed)
-            trace._stamps.append(perf_counter())
-        done.append(plan_step)
-        trace.__dict__.pop("_seconds", None)
-        if keep is not None:
-            trace._settle()
-        yield Step(trace, plan_step)
-        for place in forget.get(plan_step.start, ()):
-            trace._values[place] = trace._masks[place] = None
-
-
-def _last_uses(plan: Plan, patterns: Sequence[str]) -> dict[int, list[int]]:
-    """For each step (by its start), the places that no later step needs and nobody asked to keep."""
-    kept: set[int] = set()
-    names = {name: plan.graph.resolve(name) for name in plan.graph.tensor_names()}
-    for pattern in patterns:
-        found = [ref for name, ref in names.items() if fnmatchcase(name, str(pattern))]
-        if not found:
-            found = [plan.graph.resolve(pattern)]
-        kept.update(plan.places[ref] for ref in found if ref in plan.places)
-    last: dict[int, int] = {}
-    for step in plan.steps:
-        for place in (*step.places, *step.operands):
-            if place is not None:
-                last[place] = step.start
-    forget: dict[int, list[int]] = {}
-    for place, start in last.items():
-        if place not in kept:
-            forget.setdefault(start, []).append(place)
-    return forget

@@ -25,7 +25,7 @@ from .. import model
 from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.nested import flat
-from ..core.trace import run
+from ..core.run import run
 from .model_file import model_source
 
 Matrix = list[list[float]]

@@ -25,7 +25,8 @@ from typing import Any
 
 from ..core.errors import GraphError
 from ..core.graph import Graph, Tensor
-from ..core.trace import Trace, run
+from ..core.run import run
+from ..core.trace import Trace
 from . import cells
 from .module import Linear, Module, _need_count
 from .record import VALUE

@@ -23,7 +23,7 @@ from typing import Any
 from ..core import nested
 from ..core.errors import GraphError
 from ..core.graph import Graph
-from ..core.trace import run
+from ..core.run import run
 from .cells import matrix, read, row
 from .record import VALUE
 from .value import Value

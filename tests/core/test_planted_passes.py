@@ -8,7 +8,7 @@ import pytest
 from op_laws import mapped
 from random_graphs import Move, build
 
-import graphattn.core.trace
+import graphattn.core.run
 from graphattn import Graph, Trace
 from graphattn.core.axes import Spec
 from graphattn.core.graph import Ref
@@ -156,24 +156,24 @@ def test_targets_that_evaluate_everything_are_caught(case, monkeypatch):
 
 
 def test_a_keep_that_forgets_nothing_is_caught(case, monkeypatch):
-    monkeypatch.setattr(graphattn.core.trace, "_last_uses", lambda plan, patterns: {})
+    monkeypatch.setattr(graphattn.core.run, "_last_uses", lambda plan, patterns: {})
     assert any("with keep" in told for told in graph_laws.choosing(case))
 
 
 def test_a_patch_that_changes_something_is_caught(case, monkeypatch):
-    read = graphattn.core.trace._replacement
+    read = graphattn.core.run._replacement
 
     def wrong(plan, place, name, new):
         right = read(plan, place, name, new)
         return lambda old: [row[::-1] for row in right(old)]
 
-    monkeypatch.setattr(graphattn.core.trace, "_replacement", wrong)
+    monkeypatch.setattr(graphattn.core.run, "_replacement", wrong)
     assert any("patched" in told for told in graph_laws.patching(case))
 
 
 def test_a_plan_that_shuffles_its_steps_is_caught(case, monkeypatch):
-    walk = graphattn.core.trace._walk
-    monkeypatch.setattr(graphattn.core.trace, "_walk", lambda *args: reversed(list(walk(*args))))
+    walk = graphattn.core.run._walk
+    monkeypatch.setattr(graphattn.core.run, "_walk", lambda *args: reversed(list(walk(*args))))
     assert list(graph_laws.repeating(case))
 
 

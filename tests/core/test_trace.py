@@ -29,7 +29,7 @@ def g():
 
 @pytest.fixture
 def trace(g):
-    return run(g, {"x": X}, labels={"token": ["the", "cat", "sat"], "feature": ["a", "b"]})
+    return run(g, {"x": X}, labels={"token": ["the", "cat", "sat"]})
 
 
 NAMES = [
@@ -136,7 +136,12 @@ def test_keep_bounds_what_is_held():
     for _ in range(20):
         y = g.relu(y)
     held = []
-    run(g, {"x": [1]}, keep=[], listeners=[lambda s: held.append(sum(v is not None for v in s.trace._values))])
+    run(
+        g,
+        {"x": [1]},
+        keep=[],
+        listeners=[lambda s: held.append(sum(v is not None for v in s.trace.recording.values))],
+    )
     assert max(held) <= 3
 
 
@@ -222,9 +227,32 @@ def test_patches_may_bring_infinities(g):
 
 
 def test_labels_apply_where_their_number_fits(trace):
-    assert trace.labels == {"token": ("the", "cat", "sat"), "feature": ("a", "b")}
+    assert trace.labels == {"token": ("the", "cat", "sat")}
     assert trace.labels_of(trace.spec("weights")) == [("the", "cat", "sat")] * 2
     assert trace.labels_of(trace.spec("x")) == [("the", "cat", "sat"), None]
+    g = Graph("two")
+    g.input("long", (3,), ("token",)), g.input("short", (2,), ("token",))
+    both = run(g, {"long": [1, 2, 3], "short": [1, 2]}, labels={"token": ["a", "b"]})
+    assert both.labels_of(both.spec("long")) == [None]
+    assert both.labels_of(both.spec("short")) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    "labels, words",
+    [
+        (
+            {"tokens": ["a", "b", "c"]},
+            "labels are given for axis 'tokens', which no tensor has; expected token, feature;"
+            " did you mean 'token'?",
+        ),
+        ({"token": ["a", "b"]}, "axis 'token' has 2 labels; expected 3"),
+        ({"token": ["a", "b", "c"], "feature": []}, "axis 'feature' has 0 labels; expected 4"),
+    ],
+)
+def test_labels_that_match_nothing_are_refused(g, labels, words):
+    says(words, run, g, {"x": X}, labels=labels)
+    with pytest.raises(GraphError, match=words[:20]):
+        next(steps(g, {"x": X}, labels=labels))
 
 
 def test_labels_are_any_text(g):
@@ -327,7 +355,9 @@ def test_equality_is_bit_for_bit():
     odd = {"x": [nan, inf]}
     assert run(g, odd, allow_nonfinite=True) == run(g, odd, allow_nonfinite=True)
     assert run(g, {"x": [0.1 + 0.2, 1]}) != run(g, {"x": [0.3, 1]})
-    assert plus != run(g, {"x": [0.0, 1.0]}, labels={"token": ["a"]})
+    h = Graph()
+    h.negate(h.input("x", (2,), ("token",)))
+    assert run(h, {"x": [0.0, 1.0]}) != run(h, {"x": [0.0, 1.0]}, labels={"token": ["a", "b"]})
     assert plus != run(g, {"x": [0.0, 1.0]}, level="op", patch={"x": [0.0, 1.0]})
     assert plus != "trace"
     other = Graph("other")

@@ -17,7 +17,7 @@ CORE = (
     "core.nested", "core.tensor_file",
     "core.cells", "core.masks", "core.op", "core.elementwise", "core.reductions", "core.layers",
     "core.builders", "core.node", "core.names", "core.tensor", "core.arguments", "core.graph", "ops",
-    "core.interpreter", "core.trace", "core.specimen",
+    "core.interpreter", "core.hidden", "core.recording", "core.trace", "core.run", "core.specimen",
 )  # fmt: skip
 
 WINGS = {  # who may be imported by whom, besides oneself
@@ -54,7 +54,7 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
     ("core.graph", "Graph.opened", "passes.zoom"): "graph.opened(names) is how single composites are opened",
     ("core.graph", "Graph.fused", "passes.zoom"): "graph.fused() is how they are closed again",
-    ("core.graph", "Graph.run", "core.trace"): "graph.run() is run(graph)",
+    ("core.graph", "Graph.run", "core.run"): "graph.run() is run(graph)",
     ("core.graph", "Graph.render", "dumps.picture"): "graph.render() draws",
     ("core.graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",
     ("core.graph", "Graph._repr_svg_", "dumps.picture"): "notebooks show a graph's picture",

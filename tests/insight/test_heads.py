@@ -10,7 +10,7 @@ import pytest
 
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
-from graphattn.core.trace import run
+from graphattn.core.run import run
 from graphattn.insight.heads import heads, is_part
 from graphattn.insight.heads.patterns import PATTERNS, Map
 from graphattn.weights.toy_induction import toy_induction

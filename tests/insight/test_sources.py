@@ -15,7 +15,7 @@ from graphattn.core import nested
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.op import OPS
-from graphattn.core.trace import run
+from graphattn.core.run import run
 from graphattn.insight.sources import Source, sources
 from graphattn.models import pretrained
 from graphattn.passes.gradient import value_and_grad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from folders import FOLDERS, distance, expected
 
-from graphattn.core.trace import run
+from graphattn.core.run import run
 from graphattn.models import pretrained
 from graphattn.models.families import FAMILIES as FILES
 from graphattn.passes.zoom import fuse, zoom

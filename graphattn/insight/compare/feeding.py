@@ -17,7 +17,8 @@ from typing import Any
 from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ...core.trace import Trace, run
+from ...core.run import run
+from ...core.trace import Trace
 from .alignment import agreeing
 from .alignment.arrangements import arrangements
 from .alignment.by_mapping import part_of

@@ -18,7 +18,7 @@ from typing import Any
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ...core.trace import run
+from ...core.run import run
 from ..compare import compare
 from .accuracy import Accuracy, accuracy_of
 from .classes import classes, same

@@ -10,7 +10,8 @@ from typing import Any
 
 from ...core import nested
 from ...core.errors import GraphError
-from ...core.trace import Trace, run
+from ...core.run import run
+from ...core.trace import Trace
 from ..why.index import show_index
 from .result import Finding
 

@@ -20,7 +20,7 @@ from graphattn.core.cells import Apply, Cell, Expression, Literal, evaluate
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Node, Ref
 from graphattn.core.interpreter import FAILURES, Composite, PlanStep
-from graphattn.core.trace import Trace, _inside
+from graphattn.core.trace import Trace
 
 MANY = 16
 
@@ -105,11 +105,11 @@ class Frame:
     """What a composite that was expanded called its output, where a tensor is one."""
 
     def __post_init__(self) -> None:
-        for step in self.trace._plan.steps:
+        for step in self.trace.recording.plan.steps:
             for place in step.places:
                 self.steps[place] = step
         for name, ref in self.trace.graph.aliases.items():
-            place = self.trace._plan.places.get(ref)
+            place = self.trace.recording.place(ref)
             if place is not None and (place not in self.names or len(name) < len(self.names[place])):
                 self.names[place] = name
 
@@ -137,14 +137,13 @@ class Frame:
             recorded = self.outside.value(self.aliases[place])
             if recorded is not None:
                 return recorded
-        return self.trace._values[place]
+        return self.trace.recording.values[place]
 
 
 class Derivation:
     """The cells of a trace and where they come from (see the module's docstring)."""
 
     def __init__(self, trace: Trace) -> None:
-        trace._settle()
         self.trace = trace
         self.numbers = trace.numbers
         self.frames = [Frame(0, trace)]
@@ -179,7 +178,7 @@ class Derivation:
             raise
 
     def _recorded(self, frame: Frame, name: str, told: str) -> tuple[Frame, int]:
-        place = frame.trace._plan.places.get(frame.trace.graph.resolve(name))
+        place = frame.trace.recording.place(frame.trace.graph.resolve(name))
         if place is None or frame.value(place) is None:
             frame.trace[name]  # says what was not evaluated or not kept
             raise GraphError(f"tensor {told!r} was not kept in this run; expected one that was")
@@ -192,7 +191,7 @@ class Derivation:
         for count in range(len(parts) - 1, 0, -1):
             node = nodes.get(".".join(parts[:count]))
             if node is not None and node.op.expand is not None:
-                place = frame.trace._plan.places.get(Ref(node.name))
+                place = frame.trace.recording.place(Ref(node.name))
                 inside = None if place is None else self.inside(frame, frame.steps[place])
                 if isinstance(inside, Frame):
                     return inside, ".".join([INSIDE, *parts[count:]])
@@ -201,7 +200,7 @@ class Derivation:
     def _ending(self, tensor: str) -> list[tuple[Frame, int]]:
         """The tensors inside composites whose names end so."""
         found = []
-        for step in self.trace._plan.steps:
+        for step in self.trace.recording.plan.steps:
             if step.node.op.explain is None and step.node.op.expand is not None:
                 inside = self.inside(self.frames[0], step)
                 if isinstance(inside, Frame):
@@ -230,9 +229,9 @@ class Derivation:
         if not isinstance(composite, Composite):
             specs = step.specs[: len(step.operands)]
             composite = Composite(op, specs, step.node.attributes, trace.numbers)
-        masks = [None if place is None else trace._masks[place] for place in step.operands]
+        masks = [None if place is None else trace.recording.mask(place) for place in step.operands]
         try:
-            inner = _inside(composite, values, masks)
+            inner = Trace(trace.recording.inside(composite, values, masks))
         except FAILURES as error:
             return f"its inside does not evaluate: {error}"
         found = Frame(len(self.frames), inner, frame.shown(step.node.name), frame, step.start)
@@ -241,7 +240,7 @@ class Derivation:
                 found.operands[place] = outer
         found.results = composite.results
         for port, place in enumerate(composite.results):
-            if place not in found.operands and step.start + port not in trace._patched:
+            if place not in found.operands and step.start + port not in trace.recording.patched:
                 found.aliases.setdefault(place, step.start + port)
         self.frames.append(found)
         return found
@@ -262,7 +261,7 @@ class Derivation:
                 continue
             step = frame.steps[place]
             op = step.node.op
-            if op.fed or op.explain is not None or place in frame.trace._patched:
+            if op.fed or op.explain is not None or place in frame.trace.recording.patched:
                 return frame.number, place
             inside = self.inside(frame, step)
             if isinstance(inside, str):
@@ -278,7 +277,7 @@ class Derivation:
 
     def hidden(self, key: Key) -> bool:
         """Whether the cell is hidden by a mask."""
-        mask = self.frames[key.frame].trace._masks[key.place]
+        mask = self.frames[key.frame].trace.recording.mask(key.place)
         return mask is not None and bool(nested.at(mask, key.index))
 
     def spec(self, key: Key) -> Spec:
@@ -292,7 +291,7 @@ class Derivation:
         """Whether a cell was computed from others, by an op that says how."""
         frame = self.frames[key.frame]
         step = frame.steps[key.place]
-        explained = step.node.op.explain is not None and key.place not in frame.trace._patched
+        explained = step.node.op.explain is not None and key.place not in frame.trace.recording.patched
         return bool(step.operands) and explained
 
     def bare(self, key: Key) -> Entry:
@@ -301,7 +300,7 @@ class Derivation:
             return self._entries[key]
         frame = self.frames[key.frame]
         node = frame.steps[key.place].node
-        kind = "patched" if key.place in frame.trace._patched else "fed" if node.op.fed else "computed"
+        kind = "patched" if key.place in frame.trace.recording.patched else "fed" if node.op.fed else "computed"
         name = frame.tensor_name(key.place)
         return Entry(key, name, self.spec(key), node, kind, self.value(key), self.hidden(key))
 
@@ -315,7 +314,7 @@ class Derivation:
         frame = self.frames[key.frame]
         step = frame.steps[key.place]
         op = step.node.op
-        patched = key.place in frame.trace._patched
+        patched = key.place in frame.trace.recording.patched
         kind = "patched" if patched else "fed" if op.fed else "computed"
         entry = Entry(
             key,

@@ -239,8 +239,8 @@ class _Again:
         self.cell = cell
         self.patch = {patched: trace[patched] for patched in trace.patched}
         self.feeds = {}
-        for step in trace._plan.fed.values():
-            fed = trace._values[step.start]
+        for step in trace.recording.plan.fed.values():
+            fed = trace.recording.values[step.start]
             if fed is None and step.node.name not in self.patch and step.node.name != name:
                 raise GraphError(
                     f"reach runs the graph again, and input {step.node.name!r} was not kept; expected a run"
@@ -252,7 +252,7 @@ class _Again:
 
     def run(self, number: Any) -> Trace:
         """The run with that number in the cell."""
-        from graphattn.core.trace import run
+        from graphattn.core.run import run
 
         changed = _with(self.value, self.cell, number)
         return run(
@@ -318,7 +318,7 @@ def _compared(
                 if (is_nan and not _is_nan(was)) or differs:
                     cells[index] = _slope(others, step, trace.numbers) if spec.kind == "float" else None
             yield Touched(
-                frame.tensor_name(trace._plan.places[Ref(node.name, port)]),
+                frame.tensor_name(trace.recording.plan.places[Ref(node.name, port)]),
                 spec,
                 trace.labels_of(spec),
                 cells,

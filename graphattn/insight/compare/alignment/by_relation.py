@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....core.errors import GraphError
-from ....core.trace import run
+from ....core.run import run
 from ..reading import of_trace
 from ..recording import Recorded
 from ..relations import simple_relation
