@@ -181,7 +181,7 @@ def test_a_restored_trace_that_lacks_something_is_caught(case, monkeypatch):
     restore = Trace.restore.__func__
 
     def lacking(cls, graph, values, labels=None, *args, **options):
-        return restore(cls, graph, values, None, *args, **options)
+        return restore(cls, graph, dict(list(values.items())[:-1]), labels, *args, **options)
 
     monkeypatch.setattr(Trace, "restore", classmethod(lacking))
     assert "a restored trace is not equal" in list(graph_laws.restoring(case))
