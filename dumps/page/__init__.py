@@ -38,6 +38,8 @@ from graphattn.dumps.wording import clean
 from graphattn.dumps.write import write_text
 
 THEMES = ("auto", "light", "dark")
+LARGEST = 10_000_000
+"""The most letters that the numbers of a page take."""
 
 
 def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> str:
@@ -48,7 +50,7 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
     """
     _check(trace, reference, theme)
     loader, script, style = _resource("loader.js"), _resource("page.js"), theme_css() + _resource("page.css")
-    data = {"script": packed_text(script), **packed(contents(trace, reference))}
+    data = {"script": packed_text(script), **_data(trace, reference)}
     policy = (
         f"default-src 'none'; script-src {_hash(loader)} {_hash(script)}; style-src {_hash(style)};"
         " base-uri 'none'; form-action 'none'"
@@ -68,6 +70,17 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
         f'<script type="application/json" id="data">{block}</script>\n<script>{loader}</script>\n'
     )
     return f'<!DOCTYPE html>\n<html lang="en"{chosen}>\n<head>\n{head}</head>\n<body>\n{body}</body>\n</html>\n'
+
+
+def _data(trace: Trace, reference: Trace | None) -> dict[str, Any]:
+    """The contents, packed; with tensors left out that the page computes, where it would be too large."""
+    whole = contents(trace, reference)
+    data = packed(whole)
+    size = sum(len(numbers["bytes"]) for numbers in data["numbers"])
+    if size > LARGEST:
+        counted = sum(map(len, whole.numbers))
+        data = packed(contents(trace, reference, int(counted * LARGEST / size) // len(whole.numbers)))
+    return data
 
 
 def write_page(

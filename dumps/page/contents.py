@@ -28,7 +28,7 @@ from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.interpreter import padded
 from graphattn.core.op import LEVELS, Op
 from graphattn.core.trace import Trace
-from graphattn.core.words import subscript
+from graphattn.core.words import listed, subscript
 from graphattn.dumps.page.record import Record, product_of_rows, record
 from graphattn.dumps.page.rules import rule_json, rule_of, texts_json, texts_of
 from graphattn.dumps.page.views import views
@@ -47,15 +47,17 @@ class Contents:
     numbers: list[array.array[float]] = field(default_factory=list)
 
 
-def contents(trace: Trace, reference: Trace | None = None) -> Contents:
-    """What a page is told of a trace, and of another of the same graph that it is held against."""
-    return _Writer(trace, reference).write()
+def contents(trace: Trace, reference: Trace | None = None, most: int | None = None) -> Contents:
+    """What a page is told of a trace, and of another of the same graph that it is held against. Where
+    there are more than `most` numbers, the largest tensors that the page can compute are left out, and
+    `notes` names them."""
+    return _Writer(trace, reference, most).write()
 
 
 class _Writer:
     """The lists of the document in the making, and the places of what is in them."""
 
-    def __init__(self, trace: Trace, reference: Trace | None) -> None:
+    def __init__(self, trace: Trace, reference: Trace | None, most: int | None = None) -> None:
         self.trace = trace
         self.records = [record(t) for t in (trace, reference) if t is not None]
         self.graph: Graph = self.records[0].graph
@@ -67,6 +69,25 @@ class _Writer:
         self.place: dict[Ref, int] = {}
         self.names = _names(self.graph)
         self.size = 0
+        self.left = self._left_out(most)
+
+    def _left_out(self, most: int | None) -> set[Ref]:
+        """The largest tensors that are left out so that about `most` numbers stay."""
+        computed = [
+            (node.outputs[port].size, Ref(node.name, port))
+            for node in self.graph.nodes.values()
+            for port in range(len(node.ports))
+            if any(node.operands) and node.op.explain is not None
+        ]
+        whole = sum(spec.size for node in self.graph.nodes.values() for spec in node.outputs)
+        left: set[Ref] = set()
+        for size, ref in sorted(computed, key=lambda pair: -pair[0]):
+            if most is None or whole <= most:
+                break
+            if all(ref not in r.patched and ref not in r.changed for r in self.records):
+                left.add(ref)
+                whole -= size
+        return left
 
     def write(self) -> Contents:
         nodes = [self._node(node) for node in self.graph.nodes.values()]
@@ -86,7 +107,7 @@ class _Writer:
             "views": self._views(),
             "outputs": {name: self.place[tensor.ref] for name, tensor in self.graph.outputs.items()},
             "aliases": self._aliases(),
-            "notes": [note for found in self.records for note in found.notes],
+            "notes": [*self._left_note(), *(note for found in self.records for note in found.notes)],
         }
         return Contents(document, [self._numbers(found) for found in self.records])
 
@@ -137,7 +158,9 @@ class _Writer:
         return self.place[ref]
 
     def _rebuilt(self, node: Node, ref: Ref, rule: int | None) -> bool:
-        """Whether the page can make the tensor from its operands, every bit of it."""
+        """Whether the page makes the tensor from its operands: every bit of it where they are only moved."""
+        if ref in self.left and rule is not None:
+            return True
         if not node.op.moves or rule is None or not node.operands:
             return False
         operands = [r for r in node.operands if r is not None]
@@ -220,6 +243,12 @@ class _Writer:
             for arrow in (*view["arrows"], *view["in"], *view["out"]):
                 arrow["tensor"] = self.place[self.graph.resolve(arrow["tensor"])]
         return found
+
+    def _left_note(self) -> list[str]:
+        if not self.left:
+            return []
+        names = listed((self.names[ref] for ref in self.left), 6)
+        return [f"the page would be too large with all numbers in it: it computes these itself: {names}"]
 
     def _aliases(self) -> dict[str, int]:
         """What else tensors are called."""

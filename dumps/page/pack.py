@@ -16,6 +16,9 @@ from typing import Any
 
 from graphattn.dumps.page.contents import Contents
 
+LARGE = 2_000_000
+"""Bytes from which on it is packed quickly rather than as small as can be."""
+
 
 def packed(contents: Contents) -> dict[str, Any]:
     """What stands in a page's data block."""
@@ -38,7 +41,7 @@ def _doubles(numbers: array.array[float]) -> dict[str, Any]:
 
 
 def _deflated(data: bytes) -> bytes:
-    machine = zlib.compressobj(9, zlib.DEFLATED, -15)
+    machine = zlib.compressobj(9 if len(data) < LARGE else 5, zlib.DEFLATED, -15)
     return machine.compress(data) + machine.flush()
 
 

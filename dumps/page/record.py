@@ -8,6 +8,7 @@ what it takes to run again is shown as it is, and `notes` says so.
 
 from __future__ import annotations
 
+import array
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +27,7 @@ class Record:
     """A graph at the finest level that its numbers allow, and what is known of each tensor in it."""
 
     graph: Graph
-    values: dict[Ref, list[float]] = field(default_factory=dict)
+    values: dict[Ref, array.array[float]] = field(default_factory=dict)
     """Flat, in row-major order; bools as 0 and 1."""
     masks: dict[Ref, bytes] = field(default_factory=dict)
     """A 1 for each hidden cell, flat."""
@@ -88,7 +89,8 @@ def _as_recorded(found: Record, trace: Trace) -> None:
     for name in trace.names:
         ref = found.graph.resolve(name)
         own = _flat(trace[name], trace)
-        if repr(own) != repr(found.values.get(ref)):
+        known = found.values.get(ref)
+        if known is None or own.tobytes() != known.tobytes():
             found.values[ref] = own
             found.changed.add(ref)
         mask = trace.masked(name)
@@ -96,14 +98,16 @@ def _as_recorded(found: Record, trace: Trace) -> None:
             found.masks[ref] = bytes(map(bool, nested.flat(mask)))
 
 
-def _flat(value: Any, trace: Trace) -> list[float]:
-    near = trace.numbers.near
-    return [float(cell) if isinstance(cell, (bool, int)) else _near(near, cell) for cell in nested.flat(value)]
+def _flat(value: Any, trace: Trace) -> array.array[float]:
+    """The cells in row-major order, as doubles."""
+    if trace.numbers is FLOAT:
+        return array.array("d", nested.flat(value))
+    return array.array("d", (_near(trace.numbers.near, cell) for cell in nested.flat(value)))
 
 
 def _near(near: Any, cell: Any) -> float:
     try:
-        return float(near(cell))
+        return float(cell) if isinstance(cell, (bool, int)) else float(near(cell))
     except OverflowError:
         return float("inf") if cell > 0 else float("-inf")
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import html
+import re
 
 from graphattn.core.errors import GraphError
 from graphattn.core.trace import Trace
+from graphattn.dumps.diagram import diagram
+from graphattn.dumps.dot import drawing
+from graphattn.dumps.layout import laid_out
 from graphattn.dumps.trace_text import trace_text
 from graphattn.dumps.wording import clean
 
@@ -14,11 +18,13 @@ ABOUT = (
     " opens in place and every number says how it came about; the page needs nothing from elsewhere and sends"
     " nothing. Without scripts, here are its picture and its text."
 )
-TEXT_LIMIT = 6
+TEXT_LIMIT = 8
 """Rows and columns of a tensor in the dump."""
-TEXT_SIZE = 12_000
+TEXT_SIZE = 6_000
 """The most letters of the dump."""
-PICTURE_SIZE = 24_000
+MOST_BOXES = 60
+MOST_CELLS = 300_000
+"""Of a larger run, no text is made."""
 
 
 def still(trace: Trace) -> str:
@@ -31,15 +37,33 @@ def still(trace: Trace) -> str:
 
 
 def _picture(trace: Trace) -> str:
-    return ""
+    """The block diagram at the coarsest level, without what a style sheet says; '' where it is not drawn."""
+    try:
+        picture = diagram(trace.graph.fused())
+        if len(picture.boxes) > MOST_BOXES:
+            return ""
+        drawn = drawing(picture, legend=False)
+        return slim(laid_out(drawn.source, "svg", timeout=5).decode("utf-8"))
+    except GraphError:
+        return ""
+
+
+def slim(drawn: str) -> str:
+    """The picture without titles, links, fonts of each text, and digits that no one sees."""
+    text = drawn[drawn.index("<svg") :].replace("\n", " ")
+    text = re.sub(r"<title>.*?</title>|</?a\b[^>]*>|<!--.*?-->", "", text)
+    text = re.sub(r' (?:font-family|style|xlink:\w+|id|class)="[^"]*"', "", text)
+    text = re.sub(r'(?<=[ ",-])(\d+)\.(\d)\d*', lambda m: m[1] if m[2] == "0" else f"{m[1]}.{m[2]}", text)
+    while (shorter := re.sub(r"<g>\s*</g>|(?<=>)\s+(?=<)", "", text)) != text:
+        text = shorter
+    return text.replace("<svg ", '<svg font-family="Helvetica,Arial,sans-serif" ', 1)
 
 
 def _text(trace: Trace) -> str:
-    text = trace_text(trace, limit=TEXT_LIMIT)
+    if sum(spec.size for step in trace.steps for spec in step.specs) > MOST_CELLS:
+        return "The run is too large for its text to be here; `graphattn trace` prints it."
+    text = trace_text(trace, decimals=3, limit=TEXT_LIMIT)
     if len(text) <= TEXT_SIZE:
         return text
     cut = text[:TEXT_SIZE].rpartition("\n\n")[0]
     return f"{cut}\n\n… the rest is left out here; `graphattn trace` prints all of it"
-
-
-__all__ = ["GraphError", "still"]

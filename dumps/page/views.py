@@ -13,6 +13,7 @@ A view as JSON: `boxes`; `arrows` between them; `in`, the arrows that come from 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ from graphattn.dumps.page.measure import box_size
 from graphattn.dumps.wording import clean
 
 ROOT = ""
+BACKWARD = re.compile(r"backward\d*")
+"""The scopes of derivatives, as the gradient pass calls them: they stand beside what is derived."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,8 @@ def _box(stage: Stage, box: Box) -> dict[str, Any]:
     told: dict[str, Any] = {"kind": box.kind, "name": box.name, "width": width, "height": height}
     if box.kind == "fold":
         told["scope"] = stage.folds[box.name]
+        if BACKWARD.fullmatch(told["scope"]):
+            told["column"] = True
     elif box.name in stage.graph.nodes and _opens(stage.graph.nodes[box.name]) and box.family != "output":
         told["scope"] = box.name
     pairs = (

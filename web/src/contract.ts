@@ -73,6 +73,8 @@ export interface BoxRecord {
   note?: string[];
   role?: string;
   cells?: [port: string, label: string][];
+  /** Stands beside the others, in a column of its own: derivatives. */
+  column?: true;
 }
 
 export interface ArrowRecord {

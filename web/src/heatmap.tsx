@@ -189,7 +189,8 @@ function Pixels(props: Inner) {
   const firstLit = lit?.size ? Math.min(...lit) : offset;
   const [cursor, setCursor] = useState(inside ? at : firstLit);
   useEffect(() => setCursor(inside ? at : firstLit), [at, firstLit, record.name, offset]);
-  const zoom = Math.max(1, Math.min(8, Math.floor(Math.min(560 / columns, 560 / rows))));
+  const zoom = Math.max(1, Math.min(8, Math.floor(560 / rows)));
+  const wide = Math.max(1, Math.min(24, Math.floor(560 / columns)));
   useEffect(() => {
     if (canvas.current) paint(canvas.current, { values: values!, mask, rows, columns, offset, scale, share, secret, kind: record.kind, lit });
   });
@@ -222,9 +223,9 @@ function Pixels(props: Inner) {
       <div class="scroll">
         <div class="pixels" role="application" tabIndex={0} onKeyDown={key} data-pixels
           aria-label={`${props.title}, ${props.about}, as an image: arrow keys move the cursor, Enter chooses its cell`}>
-          <canvas ref={canvas} width={columns * zoom} height={rows * zoom} aria-hidden="true"
+          <canvas ref={canvas} width={columns * wide} height={rows * zoom} aria-hidden="true"
             onMouseMove={(e) => setCursor(at_(e))} onClick={(e) => onSelect(at_(e))} />
-          <span class="cursor" style={{ left: `${column * zoom}px`, top: `${row * zoom}px`, width: `${Math.max(zoom, 5)}px`, height: `${Math.max(zoom, 5)}px` }} />
+          <span class="cursor" style={{ left: `${column * wide}px`, top: `${row * zoom}px`, width: `${Math.max(wide, 5)}px`, height: `${Math.max(zoom, 5)}px` }} />
         </div>
       </div>
       <p class="readout" aria-live="polite">{props.title}{place} = {number}{mask?.[cursor] ? " (hidden by a mask)" : ""}</p>

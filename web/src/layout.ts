@@ -6,7 +6,7 @@
 // aligned, and x comes from weighted least squares with least distances (pool adjacent violators).
 // An open box is laid out as its scope, with a port on its border for each tensor in and out.
 
-import type { BoxRecord, ViewRecord } from "./contract.ts";
+import type { ArrowRecord, BoxRecord, ViewRecord } from "./contract.ts";
 
 const GAP_X = 26;
 const GAP_DUMMY = 14;
@@ -209,7 +209,7 @@ export interface PlacedArrow {
   label: string;
   labelX: number;
   labelY: number;
-  anchor: "start" | "end";
+  anchor: "start" | "middle" | "end";
   role?: string;
   kind: string;
   tensor: number;
@@ -229,6 +229,7 @@ export interface Picture {
 interface Arranged {
   skeleton: Skeleton;
   scope: string;
+  tag: string;
   width: number;
   height: number;
   x: number[]; // centre of each item
@@ -242,12 +243,96 @@ interface Arranged {
 
 export type Views = Record<string, ViewRecord>;
 
-/** The picture with these scopes open. */
+const COLUMNS = 56;
+
+/** The picture with these scopes open; derivatives stand in a column beside what is derived. */
 export function layout(views: Views, open: ReadonlySet<string>): Picture {
-  const root = arrange("", views, open, 0);
-  const picture: Picture = { width: root.width + 2 * MARGIN, height: root.height + 2 * MARGIN, boxes: [], arrows: [] };
+  const [main, column, cross] = columnsOf(views[""]!);
+  const inMain = column ? trimmed(views, main) : views;
+  const picture: Picture = { width: 0, height: 0, boxes: [], arrows: [] };
+  const root = arrange({ scope: "", tag: "", view: main }, inMain, open, 0);
   put(root, MARGIN, MARGIN, 0, picture);
+  picture.width = root.width + 2 * MARGIN;
+  picture.height = root.height + 2 * MARGIN;
+  if (column) {
+    const side = arrange({ scope: "", tag: "+", view: column }, views, open, 0);
+    put(side, picture.width + COLUMNS, MARGIN, 0, picture);
+    picture.width += COLUMNS + side.width + MARGIN;
+    picture.height = Math.max(picture.height, side.height + 2 * MARGIN);
+    for (const arrow of cross) picture.arrows.push(crossing(arrow, picture));
+  }
   return picture;
+}
+
+type Cross = ArrowRecord & { from: number; to: number; tail: string; head: string };
+const split = new WeakMap<ViewRecord, [ViewRecord, ViewRecord | null, Cross[]]>();
+
+/** A view in two: what is in the main column, what is beside it (with what only that needs or gives), and
+ * the arrows from one to the other. */
+function columnsOf(view: ViewRecord): [ViewRecord, ViewRecord | null, Cross[]] {
+  let found = split.get(view);
+  if (found) return found;
+  const beside = new Set(view.boxes.flatMap((box, i) => (box.column ? [i] : [])));
+  if (!beside.size) found = [view, null, []];
+  else {
+    const inner = [...beside];
+    view.boxes.forEach((box, i) => {
+      const near = view.arrows.filter((a) => a.from === i || a.to === i).map((a) => (a.from === i ? a.to : a.from));
+      if ((box.kind === "end" || box.kind === "constant") && near.length && near.every((n) => inner.includes(n))) beside.add(i);
+    });
+    const part = (own: (i: number) => boolean): [ViewRecord, Map<number, number>] => {
+      const places = new Map<number, number>();
+      const boxes = view.boxes.filter((_, i) => own(i) && places.set(i, places.size));
+      const arrows = view.arrows
+        .filter((a) => own(a.from) && own(a.to))
+        .map((a) => ({ ...a, from: places.get(a.from)!, to: places.get(a.to)! }));
+      return [{ boxes, arrows, in: [], out: [] }, places];
+    };
+    const [main, left] = part((i) => !beside.has(i));
+    const [column, right] = part((i) => beside.has(i));
+    const cross = view.arrows
+      .filter((a) => left.has(a.from) && right.has(a.to))
+      .map((a) => ({ ...a, tail: `/${left.get(a.from)}`, head: `+/${right.get(a.to)}` }));
+    found = [main, column, cross];
+  }
+  split.set(view, found);
+  return found;
+}
+
+const trims = new WeakMap<Views, Views>();
+
+/** The views without the arrows that leave for the column alone. */
+function trimmed(views: Views, main: ViewRecord): Views {
+  let found = trims.get(views);
+  if (found) return found;
+  found = { ...views, "": main };
+  const todo = [""];
+  while (todo.length) {
+    const view = found[todo.pop()!]!;
+    view.boxes.forEach((box, i) => {
+      const inner = box.scope === undefined ? undefined : views[box.scope];
+      if (!inner) return;
+      const used = new Set([...view.arrows, ...view.out].filter((a) => a.from === i).map((a) => a.tensor));
+      found![box.scope!] = { ...inner, out: inner.out.filter((a) => used.has(a.tensor)) };
+      todo.push(box.scope!);
+    });
+  }
+  trims.set(views, found);
+  return found;
+}
+
+/** An arrow into the column, from the side of its box to the top of the other. */
+function crossing(arrow: Cross, picture: Picture): PlacedArrow {
+  const tail = picture.boxes.find((box) => box.id === arrow.tail)!;
+  const head = picture.boxes.find((box) => box.id === arrow.head)!;
+  const [x, y] = [tail.x + tail.width, tail.y + Math.min(tail.height, HEADER) / 2];
+  const [tx, ty] = [head.x, head.y + HEADER / 2];
+  const bend = Math.max(40, (tx - x) / 2);
+  return {
+    id: `cross ${arrow.tail} ${arrow.head} ${arrow.tensor}`, path: `M${n(x)} ${n(y)}C${n(x + bend)} ${n(y)} ${n(tx - bend)} ${n(ty)} ${n(tx)} ${n(ty)}`,
+    label: "", labelX: 0, labelY: 0, anchor: "start", role: arrow.role, kind: "cross", tensor: arrow.tensor,
+    from: arrow.tail, to: arrow.head, tip: null,
+  };
 }
 
 export function opens(views: Views, box: BoxRecord): boolean {
@@ -259,14 +344,20 @@ function worthOpening(view: ViewRecord | undefined): boolean {
   return view !== undefined && view.boxes.filter((box) => box.kind !== "constant").length > 1;
 }
 
-function arrange(scope: string, views: Views, open: ReadonlySet<string>, least: number): Arranged {
-  const view = views[scope]!;
+/** A scope, and its view; the tag tells apart two parts of one. */
+interface Place {
+  scope: string;
+  tag: string;
+  view: ViewRecord;
+}
+
+function arrange({ scope, tag, view }: Place, views: Views, open: ReadonlySet<string>, least: number): Arranged {
   const bones = skeleton(view, scope !== "");
   const { items, ranks } = bones;
   const inner = items.map((item) => {
     const record = item.kind === "box" ? view.boxes[item.box]! : null;
     return record?.scope !== undefined && open.has(record.scope) && opens(views, record)
-      ? arrange(record.scope, views, open, record.width + 40)
+      ? arrange({ scope: record.scope, tag: "", view: views[record.scope]! }, views, open, record.width + 40)
       : null;
   });
   const widths = items.map((item, i) => (item.kind === "box" ? inner[i]?.width ?? view.boxes[item.box]!.width : 0));
@@ -286,7 +377,7 @@ function arrange(scope: string, views: Views, open: ReadonlySet<string>, least: 
   const outs = ranks.length - 1;
   if (scope && items.some((item) => item.kind === "out")) top[outs] = bottom[outs] = y;
   const found: Arranged = {
-    skeleton: bones, scope, width: 0, height: y, x: [], y: items.map((item) => top[item.rank]!), bottom, top, widths, heights, inner,
+    skeleton: bones, scope, tag, width: 0, height: y, x: [], y: items.map((item) => top[item.rank]!), bottom, top, widths, heights, inner,
   };
   found.x = spread(found);
   const left = Math.min(0, ...items.map((_, i) => found.x[i]! - widths[i]! / 2));
@@ -300,7 +391,7 @@ function arrange(scope: string, views: Views, open: ReadonlySet<string>, least: 
 }
 
 /** Where an arrow meets an item: how far from its centre. */
-function ends({ skeleton: { items, chains }, widths, inner }: Arranged): { from: Map<Chain, number>; to: Map<Chain, number> } {
+function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged): { from: Map<Chain, number>; to: Map<Chain, number> } {
   const from = new Map<Chain, number>();
   const to = new Map<Chain, number>();
   const leaving: Chain[][] = items.map(() => []);
@@ -309,7 +400,10 @@ function ends({ skeleton: { items, chains }, widths, inner }: Arranged): { from:
     leaving[chain.items[0]!]!.push(chain);
     arriving[chain.items.at(-1)!]!.push(chain);
   }
+  const place = new Map(ranks.flatMap((row) => row.map((item, at) => [item, at] as const)));
+  const aside = (chain: Chain, next: number) => (chain.kind === "residual" ? Infinity : place.get(chain.items.at(next)!)!);
   items.forEach((item, i) => {
+    arriving[i]!.sort((a, b) => aside(a, -2) - aside(b, -2) || 0);
     const within = inner[i];
     const port = (kind: "in" | "out", tensor: number) => {
       if (!within) return null;
@@ -322,7 +416,11 @@ function ends({ skeleton: { items, chains }, widths, inner }: Arranged): { from:
       to.set(chain, port("in", chain.tensor) ?? even);
     });
     const cells = item.kind === "box" ? chainCells(leaving[i]!) : new Map<Chain, number>();
-    leaving[i]!.forEach((chain) => from.set(chain, port("out", chain.tensor) ?? (cells.get(chain) ?? 0) * (widths[i]! - 30)));
+    const residual = leaving[i]!.length > 1 ? Math.min(22, widths[i]! / 2 - 12) : 0;
+    leaving[i]!.forEach((chain) => {
+      const own = chain.kind === "residual" ? residual : (cells.get(chain) ?? 0) * (widths[i]! - 30);
+      from.set(chain, port("out", chain.tensor) ?? own);
+    });
   });
   return { from, to };
 }
@@ -410,7 +508,7 @@ export function pooled(wanted: { centre: number; weight: number }[], least: numb
 
 function put(scope: Arranged, left: number, up: number, depth: number, picture: Picture): void {
   const { skeleton: bones, x, y, widths, heights, inner } = scope;
-  const id = (item: number) => `${scope.scope}/${bones.items[item]!.box}`;
+  const id = (item: number) => `${scope.scope}${scope.tag}/${bones.items[item]!.box}`;
   bones.items.forEach((item, i) => {
     if (item.kind !== "box") return;
     const record = bones.view.boxes[item.box]!;
@@ -423,7 +521,7 @@ function put(scope: Arranged, left: number, up: number, depth: number, picture: 
   });
   const { from, to } = ends(scope);
   bones.chains.forEach((chain, number) => {
-    picture.arrows.push(arrow(scope, chain, from.get(chain)!, to.get(chain)!, left, up, `${scope.scope}>${number}`, id));
+    picture.arrows.push(arrow(scope, chain, from.get(chain)!, to.get(chain)!, left, up, `${scope.scope}${scope.tag}>${number}`, id));
   });
 }
 
@@ -453,11 +551,13 @@ function arrow(
     path += Math.abs(nx - px) < 0.5 ? `V${n(ny)}` : `C${n(px)} ${n(py + bend)} ${n(nx)} ${n(ny - bend)} ${n(nx)} ${n(ny)}`;
     [px, py] = [nx, ny];
   }
-  const aside = next > start[0] + 6 && !(leave > 0 && chain.port) ? -1 : leave < 0 && chain.port ? -1 : 1;
+  const far = Math.abs(next - start[0]) > 150;
+  const aside = next > start[0] + 6 ? -1 : 1;
   return {
-    id: name, path, label: chain.label, labelX: start[0] + 5 * aside, labelY: start[1] + 13, anchor: aside > 0 ? "start" : "end",
-    role: chain.role, kind: chain.kind, tensor: chain.tensor, from: id(first), to: id(last),
-    tip: items[last]!.kind === "out" ? null : [px, py],
+    id: name, path, label: chain.port ? "" : chain.label, role: chain.role, kind: chain.kind, tensor: chain.tensor,
+    labelX: far ? (start[0] + next) / 2 : start[0] + 5 * aside, labelY: start[1] + (far ? 14 : 13),
+    anchor: far ? "middle" : aside > 0 ? "start" : "end",
+    from: id(first), to: id(last), tip: items[last]!.kind === "out" ? null : [px, py],
   };
 }
 

@@ -7,6 +7,7 @@ import type { Packed, Rule } from "../src/contract.ts";
 import { Derivation } from "../src/derivation.ts";
 import { Evaluator } from "../src/evaluate.ts";
 import { joined } from "../src/formula.ts";
+import { layout, opens, type Views } from "../src/layout.ts";
 import { Names, numberText, repr } from "../src/text.ts";
 import { expression, Trace, cellsOf, valueOf } from "../src/trace.ts";
 import { whyOf } from "../src/why.ts";
@@ -14,6 +15,7 @@ import { whyOf } from "../src/why.ts";
 type Job =
   | { job: "trace"; page: Packed; cells: [string, number][]; sources: boolean }
   | { job: "rules"; calls: { rule: Rule; shape: number[]; operands: (string[] | null)[]; dot: "sumprod" | "sum" }[] }
+  | { job: "layout"; views: Views; opens: string[][] }
   | { job: "numbers"; values: string[]; digits: number };
 
 const number = (text: string) => (text === "nan" ? NaN : text === "inf" ? Infinity : text === "-inf" ? -Infinity : Number(text));
@@ -59,6 +61,16 @@ async function answer(job: Job): Promise<unknown> {
       return job.calls.map(({ rule, shape, operands, dot }) => {
         const arrays = operands.map((o) => o && Float64Array.from(o, number));
         return [...new Evaluator(dot).tensor(rule, shape, arrays)].map(repr);
+      });
+    case "layout":
+      return job.opens.map((names) => {
+        const { boxes, arrows, width, height } = layout(job.views, new Set(names));
+        return {
+          width, height, arrows: arrows.length,
+          boxes: boxes.map(({ id, x, y, width, height, open, record, scope }) => ({
+            id, x, y, width, height, open, scope, opens: opens(job.views, record) ? record.scope : null,
+          })),
+        };
       });
     case "numbers":
       return job.values.map((text) => [repr(number(text)), numberText(number(text), "float", job.digits)]);
