@@ -78,8 +78,11 @@ def test_demo(cli, golden):
     assert sorted(path.name for path in Path("graphattn-demo").iterdir()) == [
         "heads.svg",
         "model.svg",
+        "page.html",
         "trace.txt",
     ]
+    page, _, link = out.splitlines()[-1].strip().partition("#")
+    assert Path(page).is_file() and link.startswith("t=layer1.attention.head0.weights&c=15,")
     assert all(len(line) <= 86 for line in out.splitlines())
     dump = Path("graphattn-demo/trace.txt").read_text(encoding="utf-8")
     assert "layer1.attention.head1.weights = softmax(" in dump and "columns shown" not in dump

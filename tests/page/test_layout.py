@@ -58,7 +58,7 @@ def centre(box: Any) -> float:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_what_is_above_an_opened_box_stays(name, node):
-    """With the opened box's top centre kept in place: nothing above it moves up or down, and little sideways."""
+    """With its top centre kept in place, nothing above it moves up or down, and little sideways."""
     openings, pictures = laid_out(name, node)
     worst = 0.0
     for before, scope in openings:
@@ -106,7 +106,7 @@ def level_with(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nothing_overlaps(name, node):
-    openings, pictures = laid_out(name, node)
+    _, pictures = laid_out(name, node)
     for picture in pictures.values():
         for a, b in itertools.combinations(picture["boxes"], 2):
             apart = (

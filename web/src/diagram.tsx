@@ -31,6 +31,21 @@ export function Diagram(props: DiagramProps) {
   const frames = boxes.filter((box) => box.open);
   const closed = boxes.filter((box) => !box.open);
 
+  /** Scrolls to the box that is chosen, if it is out of sight. */
+  const reveal = () => {
+    const area = scroller.current!;
+    const box = picture.boxes.find((b) => b.id === selected);
+    if (!box) return;
+    const [left, top] = [SLACK + box.x, SLACK + box.y];
+    const height = box.open ? HEADER : box.height;
+    if (top < area.scrollTop + 8 || top + height > area.scrollTop + area.clientHeight - 8) {
+      area.scrollTop = top - area.clientHeight / 3;
+    }
+    if (left < area.scrollLeft + 8 || left + box.width > area.scrollLeft + area.clientWidth - 8) {
+      area.scrollLeft = left + box.width / 2 - area.clientWidth / 2;
+    }
+  };
+
   useLayoutEffect(() => {
     const area = scroller.current!;
     const old = before.current;
@@ -44,23 +59,12 @@ export function Diagram(props: DiagramProps) {
       if (was && is) {
         area.scrollLeft += is.x + is.width / 2 - (was.x + was.width / 2);
         area.scrollTop += is.y - was.y;
-      }
+      } else reveal();
     }
   }, [picture]);
-
   useEffect(() => {
-    const area = scroller.current!;
-    const box = picture.boxes.find((b) => b.id === selected);
-    if (!box || anchor === selected) return;
-    const [left, top] = [SLACK + box.x, SLACK + box.y];
-    const height = box.open ? HEADER : box.height;
-    if (top < area.scrollTop + 8 || top + height > area.scrollTop + area.clientHeight - 8) {
-      area.scrollTop = top - area.clientHeight / 3;
-    }
-    if (left < area.scrollLeft + 8 || left + box.width > area.scrollLeft + area.clientWidth - 8) {
-      area.scrollLeft = left + box.width / 2 - area.clientWidth / 2;
-    }
-  }, [selected, picture]);
+    if (anchor !== selected) reveal();
+  }, [selected]);
 
   const focusOn = (box: PlacedBox | undefined) => {
     if (!box) return;
@@ -134,7 +138,7 @@ function BoxShape({ box, props, stop, onKey }: { box: PlacedBox; props: DiagramP
   return (
     <>
       <g class={`box ${record.kind} family-${record.family ?? "other"} ${open ? "open" : ""} ${marks.filter(Boolean).join(" ")}`}
-        data-box={box.id} data-name={record.name} role="button" tabindex={stop ? 0 : -1} aria-label={label(record, told)}
+        data-box={box.id} data-name={record.name} role="button" tabindex={stop ? 0 : -1} aria-label={label(record, open, told)}
         aria-pressed={props.selected === box.id} aria-expanded={canOpen ? open : undefined}
         onClick={() => props.onSelect(box)} onDblClick={() => canOpen && props.onToggle(box)} onKeyDown={onKey}>
         <rect x={x} y={y} width={width} height={height} rx={record.kind === "bar" ? 2 : 7} />
@@ -152,8 +156,11 @@ function BoxShape({ box, props, stop, onKey }: { box: PlacedBox; props: DiagramP
   );
 }
 
-function label(record: BoxRecord, told: string): string {
-  const words = [record.title?.join(" "), record.inside?.join(" "), record.note?.join(" ")].filter(Boolean).join(", ");
+/** The words in the box as they stand there, and what is marked on it. */
+function label({ kind, glyph, title, inside, note, cells }: BoxRecord, open: boolean, told: string): string {
+  const bar = kind === "bar" ? [`· ${cells?.map(([, text]) => text).join(" ")}`] : [];
+  const own = open ? [] : [...(inside ?? [])];
+  const words = [open ? "" : glyph, ...(title ?? []), ...own, ...(note ?? []), ...bar].filter(Boolean).join(" ");
   return told ? `${words}, ${told}` : words;
 }
 
@@ -174,9 +181,9 @@ function Texts({ record, x, y, width, open }: { record: BoxRecord; x: number; y:
   let at = y + 5;
   return (
     <>
-      {title.map((line, i) => <text key={`t${i}`} class="title" x={centre} y={(at += 16) - 3} text-anchor="middle">{i ? "" : glyph}{line}</text>)}
+      {title.map((line, i) => <text key={`t${i}`} class="title" x={centre} y={(at += 16) - 3} text-anchor="middle">{i ? " " : glyph}{line} </text>)}
       {[...(record.inside ?? []), ...(record.note ?? [])].map((line, i) => (
-        <text key={`n${i}`} class="note" x={centre} y={(at += 13) - 3} text-anchor="middle">{line}</text>
+        <text key={`n${i}`} class="note" x={centre} y={(at += 13) - 3} text-anchor="middle">{line} </text>
       ))}
     </>
   );

@@ -31,7 +31,7 @@ NEXT = {
 def command(text: str, folder: str) -> None:
     """Watch a small trained model read TEXT (letters a to z) and guess each next letter.
 
-    Prints the walk through it, and writes the diagram and the full dump into a folder.
+    Prints the walk through it, and writes the diagram, the full dump and a page into a folder.
     """
     from ...weights import toy_induction
     from ..tour import tour
@@ -57,6 +57,24 @@ def command(text: str, folder: str) -> None:
     out.print()
     for line, what in NEXT.items():
         out.print(f"  {line}".ljust(52) + what)
+    out.print()
+    out.print("Walk through the run in a browser, from the induction head's cell", style="bold cyan")
+    out.print()
+    out.print(f"  {_page(trace, target)}")
+
+
+def _page(trace: Trace, folder: Path) -> str:
+    """Write the page; its address, with the cell that the last letter looks at most."""
+    from graphattn.dumps.page import link, write_page
+
+    from ..tour import INDUCTION
+
+    with progress("writing the page"):
+        path = write_page(folder / "page.html", trace)
+    name = f"{INDUCTION}.weights"
+    last = trace[name][-1]
+    cell = (len(last) - 1, max(range(len(last)), key=last.__getitem__))
+    return path.as_posix() + link(trace, name, cell)
 
 
 def _write(specimen: Specimen, trace: Trace, folder: Path) -> dict[str, str]:
