@@ -67,8 +67,10 @@ FORMS = (
         "csv", "csv_folder:write_csv_folder", "a CSV file for each tensor, which reads back bit for bit",
         (FOLDER,), exact=True, switches={"labels": "labels in the first row and column of each file"},
     ),
-    Form("npz", "tensor_bytes:trace_npz", "the tensors for numpy", (".npz",), exact=True),
+    Form("npz", "trace_npz:trace_npz", "arrays for numpy, which read back bit for bit", (".npz",), exact=True),
     Form("safetensors", "tensor_bytes:trace_safetensors", "the tensors for PyTorch", (".safetensors",), True),
+    Form("latex", "latex:trace_latex", "LaTeX tables", (".tex",), takes=("decimals", "limit", "only")),
+    Form("stats", "stats:stats_text", "a line of statistics for each tensor", takes=("only",)),
     Form("workbook", "workbook:workbook", "a spreadsheet of live formulas", (".xlsx",), exact=True),
 )  # fmt: skip
 

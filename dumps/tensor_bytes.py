@@ -57,11 +57,6 @@ def recorded(trace: Trace) -> Tensors:
     return {name: (trace.spec(name), trace[name]) for name in trace.names}
 
 
-def trace_npz(trace: Trace) -> bytes:
-    """The recorded tensors as .npz; it holds no graph."""
-    return npz_bytes(recorded(trace))
-
-
 def trace_safetensors(trace: Trace) -> bytes:
     """The recorded tensors as .safetensors; it holds no graph."""
     return safetensors_bytes(recorded(trace))

@@ -52,8 +52,9 @@ def trace_json(trace: Trace) -> str:
     return json_text(trace_data(trace))
 
 
-def trace_data(trace: Trace) -> dict[str, Any]:
-    """The trace as dicts and lists that JSON can hold (see the module's docstring)."""
+def trace_data(trace: Trace, values: bool = True) -> dict[str, Any]:
+    """The trace as dicts and lists that JSON can hold (see the module's docstring); without `values`, every
+    tensor is as if it had not been kept."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -67,19 +68,21 @@ def trace_data(trace: Trace) -> dict[str, Any]:
                 "expression": row.written.expression,
                 "patched": [tensor.name for tensor in row.tensors if tensor.patched],
                 "warnings": list(row.warnings),
-                "outputs": [_tensor_data(tensor, trace.numbers) for tensor in row.tensors],
+                "outputs": [_tensor_data(tensor, trace.numbers, values) for tensor in row.tensors],
             }
             for row in step_rows(trace)
         ],
     }
 
 
-def _tensor_data(tensor: TensorRow, numbers: Numbers) -> dict[str, Any]:
-    mask = tensor.mask
+def _tensor_data(tensor: TensorRow, numbers: Numbers, values: bool) -> dict[str, Any]:
+    mask, kept = tensor.mask, values and tensor.value is not None
     return {
         "name": tensor.name,
         **spec_data(tensor.spec),
-        "value": None if tensor.value is None else _value_data(tensor.value, tensor.spec, numbers),
+        "value": None
+        if tensor.value is None or not values
+        else _value_data(tensor.value, tensor.spec, numbers),
         "masked": mask if mask is not None and any(nested.flat(mask)) else None,
     }
 
@@ -116,8 +119,8 @@ def read_trace_json(text: str) -> Trace:
     return trace_of(read_json(text, "trace JSON"), "trace JSON")
 
 
-def trace_of(data: Any, what: str) -> Trace:
-    """The trace in JSON data as `trace_data` gives it."""
+def trace_of(data: Any, what: str, tensors: Mapping[str, Any] | None = None) -> Trace:
+    """The trace in JSON data as `trace_data` gives it; `tensors` are values that stand elsewhere, by name."""
     check_format(data, FORMAT, what)
     graph = graph_of(entry(data, "graph", dict, what), f"{what}: graph")
     need_sources(graph, what)
@@ -135,6 +138,7 @@ def trace_of(data: Any, what: str) -> Trace:
         with place(f"{what}: steps[{i}]"):
             reader.read(need(step, dict, "it"))
     with place(what):
+        reader.values.update(tensors or {})
         return reader.restore(labels)
 
 

@@ -143,6 +143,12 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
         yield f"{kind:<{kinds}}{name:<{names}}{rest}".rstrip()
 
 
+def step_text(row: StepRow, trace: Trace, decimals: int = 4, limit: int = 12) -> str:
+    """One step as it stands in the pretty text of the trace."""
+    with printing():
+        return "\n".join(_step(row, form_of("pretty", decimals, limit), trace)) + "\n"
+
+
 def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> Iterator[str]:
     several = len(row.tensors) > 1
     if not row.op.fed:

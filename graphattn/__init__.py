@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .core.run import steps as steps
     from .core.trace import Step as Step
     from .core.trace import Trace as Trace
+    from .dumps.load import load as load
     from .insight.compare import compare as compare
     from .insight.diagnose import diagnose as diagnose
     from .insight.heads import heads as heads
@@ -37,6 +38,7 @@ _HOME = {
     "run": "core.run",
     "steps": "core.run",
     "compare": "insight.compare",
+    "load": "dumps.load",
     "heads": "insight.heads",
     "pretrained": "models",
     "diagnose": "insight.diagnose",
@@ -54,6 +56,7 @@ __all__ = [
     "diagnose",
     "gradient",
     "heads",
+    "load",
     "pretrained",
     "run",
     "steps",

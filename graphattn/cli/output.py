@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from ..core.errors import GraphError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,14 +76,24 @@ def console() -> Console:
     )  # fmt: skip
 
 
+def terminal_width() -> int:
+    """How many places a line has: those of the terminal, 100 where there is none; COLUMNS is obeyed."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return PIPE_WIDTH
+    return max(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, 40)
+
+
 def message(text: str) -> None:
     """A remark beside the result."""
     print(text, file=sys.stderr)
 
 
-def emit(text: str, path: str | None, exact: bool = False) -> None:
+def emit(text: str | bytes, path: str | None, exact: bool = False) -> None:
     """A result: into a file (whole or not at all) and said so, or to stdout. What is `exact` is for
     programs to read back: away from a terminal it is UTF-8 whatever the locale."""
+    if isinstance(text, bytes):
+        _emit_bytes(text, path)
+        return
     if path is None or path == "-":
         if exact and isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
@@ -89,6 +102,14 @@ def emit(text: str, path: str | None, exact: bool = False) -> None:
     from graphattn.dumps.write import write_text
 
     wrote(write_text(path, text))
+
+
+def _emit_bytes(data: bytes, path: str | None) -> None:
+    if path is None:
+        raise GraphError("this form is not text; expected -o FILE")
+    from graphattn.dumps.write import write_bytes
+
+    wrote(write_bytes(path, data))
 
 
 def wrote(path: str | Path) -> None:

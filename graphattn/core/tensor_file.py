@@ -289,6 +289,8 @@ NPY_TYPES = {
     "u8": "Q", "u4": "I", "u2": "H", "u1": "B", "b1": "?",
 }  # fmt: skip
 HEADER_LIMIT = 10_000
+NPZ_EXTRA = "graphattn.json"
+"""The member of an .npz that is no tensor: what makes a trace of the tensors."""
 
 
 def _read_npy(data: bytes, path: str) -> TensorFile:
@@ -355,6 +357,8 @@ def _read_npz(data: bytes, path: str) -> TensorFile:
                 raise GraphError(f"{path} unpacks to {unpacked:,} bytes; expected at most {BYTE_LIMIT:,}")
             total = 0
             for member in members:
+                if member.filename == NPZ_EXTRA:
+                    continue
                 name = member.filename.removesuffix(".npy")
                 if name in tensors:
                     raise GraphError(f"{path} holds {_short(name)} twice; expected each name once")

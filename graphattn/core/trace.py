@@ -15,12 +15,14 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import repeat
 from math import copysign
 from operator import eq
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -35,6 +37,7 @@ from .op import Op
 from .recording import Recording, need_place
 
 if TYPE_CHECKING:
+    from ..dumps.stats import Stats
     from ..insight.sources import Sources
     from ..insight.why import Why
     from ..insight.why.reach import Reach
@@ -117,6 +120,11 @@ class Step:
     def warnings(self) -> list[str]:
         """What a reader should know: cells that became infinite or NaN here, rows that see nothing."""
         return self.trace.recording.warnings(self._plan_step.start)
+
+    def __str__(self) -> str:
+        from ..dumps.tensor_text import one_step
+
+        return one_step(self)
 
     def __repr__(self) -> str:
         given = ", ".join(str(operand) for operand in self.operands if operand is not None)
@@ -366,6 +374,27 @@ class Trace:
         from ..dumps.page import Shown
 
         return Shown(self, theme, height)
+
+    def table(self, *names: str, decimals: int = 4, limit: int = 12, width: int = 100) -> str:
+        """Tensors by name or pattern as labelled tables, beside each other where they fit into `width`:
+        `print(trace.table("*.scores", "*.weights"))`."""
+        from ..dumps.tensor_text import tensor_text
+
+        return tensor_text(self, names or self.graph.outputs or self.names, decimals, limit, width)
+
+    def stats(self, *names: str) -> Stats:
+        """For each tensor, or those that match: sum, mean, standard deviation, smallest, largest, norm, how
+        many cells are not finite or hidden, first and last cells; see `graphattn.dumps.stats`."""
+        from ..dumps.stats import stats
+
+        return stats(self, names or None)
+
+    def save(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the trace: `trace.save("run.json")`. The ending chooses the form: .txt, .json, .npz and a
+        folder ("run/", of CSV files) read back with `graphattn.load`; see `graphattn.dumps.forms`."""
+        from ..dumps.forms import save
+
+        return save(self, path, **options)
 
     def __str__(self) -> str:
         from ..dumps.trace_text import trace_text

@@ -10,7 +10,7 @@ import click
 from graphattn.dumps.forms import FORMS, Form, form_of
 
 from ...core.errors import GraphError, suggest
-from ..output import OUTPUT, counted, emit, progress, wrote
+from ..output import OUTPUT, counted, emit, progress, terminal_width, wrote
 from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 GROUP = "See a computation"
@@ -48,6 +48,7 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--tensor", "patterns", metavar="PATTERN", multiple=True,
     help="Only tensors whose names match, like '*.weights'. May be repeated.",
 )  # fmt: skip
+@click.option("--beside", is_flag=True, help="Only the tables of these tensors, side by side.")
 @click.option(
     "--precision", "short", metavar="TYPE",
     help="Beside a run in float32, float16 or bfloat16: the error of each step, and what the step added."
@@ -58,8 +59,8 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
-    level: str | None, exact: bool, patterns: tuple[str, ...], short: str | None, decimals: int, limit: int,
-    allow_nonfinite: bool, output: str | None, **options: Any,
+    level: str | None, exact: bool, patterns: tuple[str, ...], beside: bool, short: str | None, decimals: int,
+    limit: int, allow_nonfinite: bool, output: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     asked = {form.name: options.pop(form.name) for form in FORMS[1:]}
@@ -67,6 +68,8 @@ def command(
         form.name: {switch: options.pop(f"{form.name}_{switch}") for switch in form.switches} for form in FORMS
     }
     form = _form(asked, switches, exact, short, bool(patterns), output)
+    if beside and (not patterns or form is not TEXT or exact or short is not None):
+        raise GraphError("--beside shows tables of text; expected it with --tensor, and no other form")
     folder = asked.get(form.name) or output if form.folder else None
     writing = {
         "precision": "exact" if exact else "pretty", "decimals": decimals, "limit": limit,
@@ -83,7 +86,11 @@ def command(
             trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
         say("writing")
         taken = {**{name: writing[name] for name in form.takes}, **switches[form.name]}
-        if short is not None:
+        if beside:
+            from graphattn.dumps.tensor_text import tensor_text
+
+            written = tensor_text(trace, patterns, decimals, limit, terminal_width())
+        elif short is not None:
             from graphattn.dumps.precision_text import precision_text
 
             rounded = specimen.run(numbers=short, allow_nonfinite=allow_nonfinite)
