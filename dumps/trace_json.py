@@ -80,9 +80,7 @@ def _tensor_data(tensor: TensorRow, numbers: Numbers, values: bool) -> dict[str,
     return {
         "name": tensor.name,
         **spec_data(tensor.spec),
-        "value": None
-        if tensor.value is None or not values
-        else _value_data(tensor.value, tensor.spec, numbers),
+        "value": _value_data(tensor.value, tensor.spec, numbers) if kept else None,
         "masked": mask if mask is not None and any(nested.flat(mask)) else None,
     }
 

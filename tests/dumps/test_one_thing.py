@@ -134,9 +134,10 @@ def test_latex(trace, golden, tmp_path):
     assert r"50\%\_\$ & $1.0000 \cdot 10^{30}$" in written and r"\textbackslash{}" in written
 
 
-def test_the_command_line(cli, golden):
+def test_the_command_line(cli, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     block = ("trace", "block", "--n", "3", "--d", "4", "--causal")
-    status, out, err = cli(*block, "--tensor", "*.weights", "--beside")
+    status, out, _ = cli(*block, "--tensor", "*.weights", "--beside")
     assert status == 0 and out.splitlines()[0].count("token 3 × token 3") == 2
     assert cli(*block, "--stats", "--tensor", "norm")[1].splitlines()[0].startswith("tensor  shape  sum")
     assert cli(*block, "--beside")[2].startswith("graphattn: --beside shows tables of text; expected it with")
