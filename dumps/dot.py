@@ -22,6 +22,7 @@ from graphattn.core.trace import Trace
 from graphattn.dumps import wording
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import GAP, Arrow, Box, Diagram, Frame, diagram
+from graphattn.dumps.frame_labels import BARE
 from graphattn.dumps.grids import grid_legend, grid_rows
 from graphattn.dumps.markup import escaped, styled, styled_lines
 from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
@@ -65,16 +66,15 @@ def drawing(
     picture: Diagram,
     theme_name: str = "light",
     legend: bool = True,
-    right: frozenset[str] = frozenset(),
-    bare: frozenset[str] = frozenset(),
+    sides: Mapping[str, str] | None = None,
 ) -> Drawing:
     """The DOT text of a picture, in a theme.
 
-    The frames (ids) in `right` have their labels on the right; those in `bare` a title and no note.
+    sides: where the labels of frames (by id) stand that are not at the left: r, c, or `BARE`.
     """
     colours = theme(theme_name)
     mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
-    writer = _Writer(picture, colours, f"g{mark:08x}", right, bare)
+    writer = _Writer(picture, colours, f"g{mark:08x}", sides or {})
     source = writer.write(legend)
     return Drawing(
         source,
@@ -85,11 +85,8 @@ def drawing(
 
 
 class _Writer:
-    def __init__(
-        self, picture: Diagram, colours: Theme, mark: str, right: frozenset[str], bare: frozenset[str]
-    ) -> None:
-        self.right = right
-        self.bare = bare
+    def __init__(self, picture: Diagram, colours: Theme, mark: str, sides: Mapping[str, str]) -> None:
+        self.sides = sides
         self.picture = picture
         self.colours = colours
         self.mark = mark
@@ -174,11 +171,12 @@ class _Writer:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
         label = styled_lines(frame.title, 12, colour, bold=True)
-        if frame.note and frame.id not in self.bare:
+        side = self.sides.get(frame.id, "l")
+        if frame.note and side != BARE:
             label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
             "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b",
-            labeljust="r" if frame.id in self.right else "l", style="rounded,filled", margin="10",
+            labeljust="l" if side == BARE else side, style="rounded,filled", margin="10",
             color=paint.line, fillcolor=paint.fill, penwidth="1.1", tooltip=_plain(frame.tooltip),
         )  # fmt: skip
 
@@ -267,13 +265,16 @@ class _Writer:
                 more["color"] = more["fontcolor"] = colours.role(arrow.role, colours.edge)
             if arrow.kind == "bundle":
                 more["penwidth"] = "2.2"
-            more["weight"] = str(self._weight(arrow))
+            more["weight"] = "2" if arrow.upward else str(self._weight(arrow))
         if arrow.label:
             # a label takes up room in the layout, which bends the arrow; an xlabel is added afterwards
-            place = "xlabel" if self._straight(arrow) else "label"
+            place = "xlabel" if arrow.upward or self._straight(arrow) else "label"
             more[place] = f"<{escaped(f' {arrow.label} ')}>"
         tail = f"{arrow.tail}:{arrow.port}:s" if arrow.port else arrow.tail
-        digraph.edge(tail, arrow.head, **more)
+        if arrow.upward:  # as an arrow down that points back
+            digraph.edge(arrow.head, tail, dir="back", **more)
+        else:
+            digraph.edge(tail, arrow.head, **more)
 
     def _common(self, place: int, arrow: Arrow) -> dict[str, str]:
         return {

@@ -18,7 +18,7 @@ import sys
 import time
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from graphattn.dumps.centred import centred
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.diagram.values import CELLS
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
+from graphattn.dumps.frame_labels import struck_labels
 from graphattn.dumps.layout import DPI, TooHard, dots_per_inch, laid_out, laid_out_as
 from graphattn.dumps.theme import theme as known_theme
 from graphattn.dumps.write import write_bytes, write_text
@@ -137,7 +138,7 @@ def _drawn(
                 Folded,
                 stacklevel=4,
             )
-        struck = _struck(raw)
+        struck = struck_labels(raw)
         if struck:
             drawn, raw, data = _labels_aside(picture, theme, timeout, form, struck, (drawn, raw, data))
         return drawn, finished(raw, drawn, picture), data
@@ -171,60 +172,16 @@ def _count(graph: Graph, folds: list[Fold]) -> int:
 
 
 def _labels_aside(
-    picture: Diagram, theme: str, timeout: float, form: str, struck: frozenset[str],
+    picture: Diagram, theme: str, timeout: float, form: str, struck: Mapping[str, str],
     first: tuple[Drawing, str, bytes],
 ) -> tuple[Drawing, str, bytes]:  # fmt: skip
-    """The picture with the labels that arrows run through moved to the right, or without their
-    notes where that does not help either."""
+    """The picture with the labels that arrows run through at another side of their frames."""
     try:
-        again = drawing(picture, theme, right=struck)
+        again = drawing(picture, theme, sides=struck)
         other, data = _laid_out(again, timeout, form)
-        stay = _struck(other) & struck
-        if stay:
-            again = drawing(picture, theme, right=struck - stay, bare=stay)
-            other, data = _laid_out(again, timeout, form)
     except TooHard:
         return first
-    return (again, other, data) if len(_struck(other)) < len(struck) else first
-
-
-def _struck(raw: str) -> frozenset[str]:
-    """The frames through whose label an arrow runs."""
-    root = ElementTree.fromstring(raw)
-    labels: list[tuple[str, float, float, float, float]] = []
-    points: list[tuple[float, float]] = []
-    for group in root.iter(_GROUP):
-        if group.get("class") == "cluster":
-            texts = list(group.iter(_TEXT))
-            if texts:
-                sizes = [float(t.get("font-size", "9")) for t in texts]
-                starts = [float(t.get("x", "0")) for t in texts]
-                ends = [x + 0.58 * s * len(t.text or "") for x, s, t in zip(starts, sizes, texts, strict=True)]
-                base = max(float(t.get("y", "0")) for t in texts)
-                labels.append((group.findtext(_TITLE) or "", min(starts), max(ends), base - max(sizes), base))
-        elif group.get("class") == "edge":
-            for path in group.iter(_PATH):
-                points += _along(path.get("d", ""))
-    return frozenset(
-        name
-        for name, left, right, top, bottom in labels
-        if any(left <= x <= right and top <= y <= bottom for x, y in points)
-    )
-
-
-def _along(path: str) -> Iterator[tuple[float, float]]:
-    """Points along the cubic curves of an SVG path, close enough to meet any text."""
-    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path)]
-    corners = list(zip(numbers[::2], numbers[1::2]))
-    for start in range(0, len(corners) - 3, 3):
-        a, b, c, d = corners[start : start + 4]
-        steps = 2 + int(sum(abs(q[0] - p[0]) + abs(q[1] - p[1]) for p, q in ((a, b), (b, c), (c, d))) / 4)
-        for step in range(min(steps, 400) + 1):
-            t = step / min(steps, 400)
-            u = 1 - t
-            weights = (u**3, 3 * u * u * t, 3 * u * t * t, t**3)
-            corner = list(zip(weights, (a, b, c, d)))
-            yield sum(w * p[0] for w, p in corner), sum(w * p[1] for w, p in corner)
+    return (again, other, data) if len(struck_labels(other)) < len(struck) else first
 
 
 # ------------------------------------------------------------ the SVG
@@ -283,8 +240,6 @@ def _verify(text: str, drawn: Drawing, picture: Diagram) -> None:
 
 _GROUP = "{http://www.w3.org/2000/svg}g"
 _TEXT = "{http://www.w3.org/2000/svg}text"
-_TITLE = "{http://www.w3.org/2000/svg}title"
-_PATH = "{http://www.w3.org/2000/svg}path"
 
 
 def _plain(text: str) -> str:

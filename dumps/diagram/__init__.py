@@ -62,6 +62,7 @@ def _drawn(graph: Graph, folds: list[Fold], values: Values | None) -> Diagram:
     arrows.between_nodes()
     arrows.to_results()
     arrows.label_once()
+    arrows.settle()
     Rows(boxes).all()
     drop_empty_frames(graph, picture)
     picture.dropped = values.dropped if values else 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from graphattn.core.axes import describe
-from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.graph import Graph, Node, Ref, Scope
+from graphattn.core.op import LEVELS
 from graphattn.dumps import wording
+from graphattn.dumps.alike import ancestors
 from graphattn.dumps.diagram.boxes import Boxes
 from graphattn.dumps.diagram.parts import Arrow
 from graphattn.dumps.diagram.symbols import joined, spaced
@@ -76,6 +79,21 @@ class Arrows:
                     if arrow is not kept and arrow.kind == "plain":
                         self.picture.arrows[place] = replace(arrow, label="")
 
+    def settle(self) -> None:
+        """Point those arrows down again that lead into a block which is below their tail anyway."""
+        onward: dict[str, list[str]] = {}
+        for arrow in self.picture.arrows:
+            if not arrow.upward:
+                onward.setdefault(arrow.tail, []).append(arrow.head)
+        below: dict[str, set[str | None]] = {}
+        for place, arrow in enumerate(self.picture.arrows):
+            if arrow.upward:
+                if arrow.tail not in below:
+                    reached = _reachable(arrow.tail, onward) - {arrow.tail}
+                    below[arrow.tail] = {self._block(ident) for ident in reached}
+                if self._block(arrow.head) in below[arrow.tail]:
+                    self.picture.arrows[place] = replace(arrow, upward=False)
+
     # ------------------------------------------------------------ one arrow
 
     def _shape(self, shape: tuple[int, ...]) -> str:
@@ -97,14 +115,14 @@ class Arrows:
         if residual:
             label = spaced("residual", self._shape(spec.shape))
         else:
-            label = spaced(symbol, self._shape(spec.shape))
+            label = spaced(self._told_role(ref, use, symbol), symbol, self._shape(spec.shape))
         role = self.roles.outputs.get(ref) or self.roles.uses.get(use)
         tooltip = joined(f"{self.graph.tensor_name(ref)} → {node.name}", spaced(symbol, describe(spec)))
         kind = "residual" if residual else "plain"
         if not residual:
             self.leaving.setdefault(ref, []).append(len(self.picture.arrows))
-        head = self.boxes.ids[node.name]
-        self.picture.arrows.append(Arrow(tail, head, port, label, tooltip, kind, role, (ref,)))
+        head, upward = self.boxes.ids[node.name], self._is_aside(ref, node)
+        self.picture.arrows.append(Arrow(tail, head, port, label, tooltip, kind, role, (ref,), upward))
 
     def _bundle(self, tail: str, port: str, head: str, refs: list[Ref], role: str | None) -> None:
         told = [self.symbols.of(ref, outside=True) for ref in dict.fromkeys((refs[0], refs[-1]))]
@@ -129,6 +147,30 @@ class Arrows:
     def _frame_of(self, ident: str) -> str | None:
         return self.picture.boxes[ident].frame
 
+    def _told_role(self, ref: Ref, use: tuple[str, int], symbol: str) -> str:
+        """`K:` for an operand whose own name does not say its part, as the memory that a decoder reads."""
+        role = self.roles.uses.get(use)
+        named = role is None or ref in self.roles.outputs or symbol.startswith(role)
+        return "" if named or not symbol else f"{role}:"
+
+    def _is_aside(self, ref: Ref, node: Node) -> bool:
+        """Whether a block reads, besides what it goes on from, the result of another block."""
+        head, tail = self._outermost(node.scope), self._outermost(self.graph.nodes[ref.node].scope)
+        if head is None or tail is None or head is tail or ref not in head.operands[1:]:
+            return False
+        blocks = all(scope.op is not None and scope.op.level == LEVELS[0] for scope in (head, tail))
+        return blocks and head.operands[0] != ref
+
+    def _block(self, ident: str) -> str | None:
+        scope = self._outermost(self._frame_of(ident))
+        return scope.name if scope else None
+
+    def _outermost(self, scope: str | None) -> Scope | None:
+        found = None
+        for name in ancestors(self.graph, scope):
+            found = self.graph.scopes[name]
+        return found
+
     def _is_residual(self, ref: Ref, node: Node) -> bool:
         """Whether a sum adds a tensor to something that was computed from it."""
         if node.op.family != "add" or len(node.operands) < 2:
@@ -146,3 +188,15 @@ class Arrows:
                 seen.add(other.node)
                 stack.append(other.node)
         return False
+
+
+def _reachable(start: str, onward: Mapping[str, list[str]]) -> set[str]:
+    """All that arrows lead to."""
+    seen = {start}
+    stack = [start]
+    while stack:
+        for head in onward.get(stack.pop(), ()):
+            if head not in seen:
+                seen.add(head)
+                stack.append(head)
+    return seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from graphattn.core.axes import describe
@@ -37,6 +38,11 @@ class Boxes:
         self.ids: dict[str, str] = {}
         """The box of each node that has one of its own."""
         self.order = {name: place for place, name in enumerate(graph.nodes)}
+        self.unnamed: dict[tuple[str | None, str], list[str]] = {}
+        """The nodes without names of their own that are made of smaller ops, by scope and op."""
+        for node in graph.nodes.values():
+            if node.op.family == "composite" and automatic(node.name.rpartition(".")[2], node.op):
+                self.unnamed.setdefault((node.scope, node.op.name), []).append(node.name)
         self._fold_ids: dict[int, str] = {}
 
     def add(self, box: Box) -> str:
@@ -115,7 +121,13 @@ class Boxes:
     def _title(self, node: Node) -> str:
         own = node.name.rpartition(".")[2]
         title = wording.clean(node.title or "")
-        return title or (node.op.title if automatic(own, node.op) else own)
+        return title or (self._numbered(node) if automatic(own, node.op) else own)
+
+    def _numbered(self, node: Node) -> str:
+        """The title of the op; with a number where several without names of their own are in a scope and
+        each stands for more than an op."""
+        unnamed = self.unnamed.get((node.scope, node.op.name), [])
+        return f"{node.op.title} {unnamed.index(node.name) + 1}" if len(unnamed) > 1 else node.op.title
 
     def _inside(self, node: Node, title: str) -> list[str]:
         """`w_q 8×8` for each operand that is drawn in the box; those of one shape share it."""
@@ -193,8 +205,13 @@ def _ranged(shape: str, grids: tuple[Grid, ...]) -> str:
 def frames(graph: Graph, roles: Roles) -> dict[str, Frame]:
     """A frame for each scope, outer ones first."""
     found: dict[str, Frame] = {}
+    alike = Counter((scope.parent, title_of(scope)) for scope in graph.scopes.values())
+    met: Counter[tuple[str | None, str]] = Counter()
     for scope in graph.scopes.values():
         title = title_of(scope)
+        met[scope.parent, title] += 1
+        if alike[scope.parent, title] > 1 and not scope.title:  # without names of their own
+            title = f"{title} {met[scope.parent, title]}"
         note = _frame_note(graph, scope, title, found)
         found[scope.name] = Frame(
             id=f"cluster{len(found)}",

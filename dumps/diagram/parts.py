@@ -61,6 +61,8 @@ class Arrow:
     role: str | None = None
     refs: tuple[Ref, ...] = ()
     """The outputs that it stands for."""
+    upward: bool = False
+    """Whether the head stands above the tail: a decoder beside the encoder that it reads, not below it."""
 
 
 @dataclass(frozen=True)

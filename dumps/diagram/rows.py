@@ -59,7 +59,7 @@ class Rows:
         """For each box the length of the longest way to it."""
         into: dict[str, list[str]] = {}
         for arrow in self.picture.arrows:
-            if arrow.kind != "beside":
+            if arrow.kind != "beside" and not arrow.upward:
                 into.setdefault(arrow.head, []).append(arrow.tail)
         depth: dict[str, int] = {}
         for ident in self.picture.boxes:  # producers were boxed before consumers
@@ -68,6 +68,7 @@ class Rows:
 
     def _row(self, ids: list[str], depth: Mapping[str, int], may_differ: bool = False) -> None:
         row = tuple(dict.fromkeys(ids))
-        fits = may_differ or len({depth[ident] for ident in row}) == 1
+        floating = {arrow.head for arrow in self.picture.arrows if arrow.upward}
+        fits = may_differ or len({depth[ident] for ident in row if ident not in floating}) <= 1
         if len(row) > 1 and fits and row not in self.picture.rows:
             self.picture.rows.append(row)

@@ -78,7 +78,7 @@ register(
     Op(
         name="feed_forward",
         title="feed-forward",
-        glyph="⧉",
+        glyph="⇊",
         family="composite",
         formula="act(x W_inᵀ + b) W_outᵀ + b",
         level="head",

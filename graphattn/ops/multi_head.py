@@ -335,7 +335,7 @@ register(
     Op(
         name="multi_head",
         title="multi-head attention",
-        glyph="⫴",
+        glyph="⊞",
         family="composite",
         formula="concat(attention per head)",
         level="block",

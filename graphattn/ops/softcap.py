@@ -56,7 +56,7 @@ register(
     Op(
         name="softcap",
         title="softcap",
-        glyph="⌢",
+        glyph="∩",
         family="scale",
         formula="y = cap · tanh(x / cap)",
         level="op",

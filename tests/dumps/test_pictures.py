@@ -18,7 +18,8 @@ from graphattn.dumps.alike import alike
 from graphattn.dumps.colour import contrast
 from graphattn.dumps.diagram import diagram
 from graphattn.dumps.dot import dot
-from graphattn.dumps.layout import TooHard, laid_out
+from graphattn.dumps.frame_labels import struck_labels
+from graphattn.dumps.layout import TooHard, laid_out, laid_out_as
 from graphattn.dumps.picture import Folded, render, svg
 from graphattn.dumps.theme import THEMES, theme
 
@@ -512,3 +513,129 @@ def test_the_pictures_of_readme_are_current():
     graph = specimen("block", n=4, d=8, heads=2, causal=True).graph
     for name, colours in (("block.svg", "light"), ("block-dark.svg", "dark")):
         assert texts((docs / name).read_text(encoding="utf-8")) == texts(svg(graph, theme=colours))
+
+
+# ------------------------------------------------------------ encoder and decoder, heads without names
+
+
+def encoder_decoder(layers: int = 2, d: int = 4) -> Graph:
+    """A stack of encoder layers, and a stack of decoder layers that read its result."""
+    g = Graph("transformer")
+    source = g.input("source", (3, d), ("token", "feature"))
+    target = g.input("target", (5, d), ("token", "feature"))
+
+    def weights(prefix: str):
+        shapes = dict.fromkeys(("w_q", "w_k", "w_v", "w_o"), (d, d)) | {"w_in": (8, d), "w_out": (d, 8)}
+        return {name: g.parameter(f"{prefix}_{name}", shape) for name, shape in shapes.items()}
+
+    for i in range(layers):
+        source = g.encoder_layer(source, heads=2, name=f"enc{i}", **weights(f"e{i}"))
+    for i in range(layers):
+        target = g.decoder_layer(target, source, heads=2, name=f"dec{i}", **weights(f"d{i}"))
+    g.output(y=target)
+    return g
+
+
+def heights(graph: Graph) -> dict[str, tuple[float, float]]:
+    """Left and top of each node by its name, as Graphviz lays them out."""
+    plain = laid_out(dot(graph), "plain").decode("utf-8")
+    at = {
+        m[1]: (float(m[2]), float(m[3])) for m in re.finditer(r"^node (\S+) (\S+) (\S+) ", plain, re.MULTILINE)
+    }
+    return {box.name: at[ident] for ident, box in diagram(graph, alike(graph, 4)).boxes.items()}
+
+
+def test_an_encoder_stands_beside_its_decoder():
+    graph = encoder_decoder().at("head")
+    drawn = diagram(graph)
+    upward = [a for a in drawn.arrows if a.upward]
+    assert len(upward) == 4 and {drawn.boxes[a.tail].name for a in upward} == {"enc1.residual2"}
+    assert {a.role for a in upward} == {"K", "V"}
+    at = heights(graph)
+    assert at["enc1.norm1"][1] > at["dec1.memory_attention.q_heads"][1]  # above it, beside decoder layer 2
+    assert max(at[f"enc{i}.norm1"][0] for i in range(2)) < min(at[f"dec{i}.norm1"][0] for i in range(2))
+    svg(encoder_decoder(), level="head")
+
+
+def test_k_and_v_of_cross_attention_are_told_apart():
+    drawn = diagram(encoder_decoder().at("head"))
+    labels = {a.label for a in drawn.arrows}
+    assert {"Q: norm2 5×4", "K: enc1₀ 3×2", "V: enc1₁ 3×2", "K₀ 3×2"} <= labels
+    assert any(label.startswith("K: enc1 ") for label in labels)
+
+
+def test_a_block_that_goes_on_from_another_stands_below_it():
+    g = Graph("stack")
+    x = g.input("x", (2, 4), ("token", "feature"))
+    for i in range(3):
+        x = g.block(x, heads=1, name=f"layer{i}")
+    g.output(y=x)
+    assert not any(arrow.upward for arrow in diagram(g.at("op")).arrows)
+    h = Graph("both")  # a decoder that goes on from the encoder whose result it reads too
+    s = h.block(h.input("s", (3, 4)), heads=1, name="enc")
+    d = h.block(s, heads=1, name="mid")
+    h.output(y=h.decoder_layer(d, s, heads=1, name="dec", **{
+        name: h.parameter(name, shape) for name, shape in {
+            "w_q": (4, 4), "w_k": (4, 4), "w_v": (4, 4), "w_o": (4, 4), "w_in": (8, 4), "w_out": (4, 8),
+        }.items()
+    }))  # fmt: skip
+    assert not any(arrow.upward for arrow in diagram(h.at("op")).arrows)
+
+
+def test_heads_without_names_are_numbered():
+    g = Graph("heads")
+    x = g.input("x", (4, 8), ("token", "feature"))
+    a, _ = g.attention(x, x, x)
+    y = g.layernorm(x)
+    b, _ = g.attention(y, y, y)
+    g.output(z=g.add(a, b))
+    assert {"attention 1", "attention 2"} <= set(boxes(g.at("head")))
+    titles = [" ".join(frame.title) for frame in diagram(g.at("op")).frames.values()]
+    assert titles == ["attention 1", "attention 2"]
+    assert [" ".join(frame.title) for frame in diagram(attention().at("op")).frames.values()] == []
+
+
+def test_labels_of_frames_move_out_of_the_way():
+    """No arrow runs through a label where one of three sides is free."""
+
+    def frame(x: float) -> str:
+        return (
+            '<svg xmlns="http://www.w3.org/2000/svg"><g class="cluster"><title>c1</title>'
+            '<path d="M0,0C0,0 0,-100 0,-100 0,-100 300,-100 300,-100 300,-100 300,0 300,0"/>'
+            '<text x="8" y="-10" font-size="12">label</text></g>'
+            f'<g class="edge"><path d="M{x},-60C{x},-40 {x},-20 {x},20"/></g></svg>'
+        )  # fmt: skip
+
+    assert struck_labels(frame(20)) == {"c1": "r"}
+    assert struck_labels(frame(150)) == {} and struck_labels(frame(290)) == {}
+    both = frame(20).replace("</svg>", frame(285)[frame(285).index('<g class="edge">') :])
+    assert struck_labels(both) == {"c1": "c"}
+    three = both.replace("</svg>", frame(150)[frame(150).index('<g class="edge">') :])
+    assert struck_labels(three) == {"c1": "bare"}
+
+
+def test_every_glyph_is_in_a_font_that_is_common():
+    """Arrows, mathematics, shapes and letters: blocks that DejaVu, Segoe UI Symbol and Apple Symbols have."""
+    from graphattn.core.op import OPS
+
+    common = [
+        (0x20, 0x24F), (0x2B0, 0x3FF), (0x1D2C, 0x1D6A), (0x2010, 0x22FF), (0x2300, 0x2311), (0x2580, 0x27BF),
+        (0x27F0, 0x27FF),
+    ]  # fmt: skip
+    for op in OPS.values():
+        for letter in op.glyph:
+            assert any(first <= ord(letter) <= last for first, last in common), f"{op.name}: {letter!r}"
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf"])
+def test_one_layout_for_a_png_and_a_pdf(suffix, tmp_path, monkeypatch):
+    asked = []
+
+    def counted(forms, source, *more, **named):
+        asked.append(forms)
+        return laid_out_as(forms, source, *more, **named)
+
+    monkeypatch.setattr(picture, "laid_out_as", counted)
+    monkeypatch.setattr(picture, "laid_out", lambda *_, **__: pytest.fail("another layout"))
+    render(attention(), tmp_path / f"a{suffix}")
+    assert asked == [["svg", suffix[1:]]]

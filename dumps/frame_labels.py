@@ -1,0 +1,77 @@
+"""Where the labels of frames stand, so that no arrow runs through them.
+
+A label takes the same room at the left, in the middle and at the right of its frame, so a layout tells
+which of the three is free.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+
+from graphattn.dumps.figure.canvas import text_width
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+BARE = "bare"
+"""At the left, and without the note: no side is free."""
+
+
+def struck_labels(svg: str) -> dict[str, str]:
+    """For each frame (by its id in DOT) through whose label an arrow runs, the side where none does:
+    r, c, or `BARE`."""
+    root = ElementTree.fromstring(svg)
+    points: list[tuple[float, float]] = []
+    for group in root.iter(f"{SVG}g"):
+        if group.get("class") == "edge":
+            for path in group.iter(f"{SVG}path"):
+                points += _along(path.get("d", ""))
+    found = {}
+    for group in root.iter(f"{SVG}g"):
+        texts = list(group.iter(f"{SVG}text")) if group.get("class") == "cluster" else []
+        shape = next(group.iter(f"{SVG}path"), None) if texts else None
+        if shape is None:
+            continue
+        start = min(float(t.get("x", "0")) for t in texts)
+        end = max(float(t.get("x", "0")) + text_width(t.text or "", _size(t)) for t in texts)
+        low = max(float(t.get("y", "0")) for t in texts)
+        top = low - max(map(_size, texts))
+        near = [x for x, y in points if top <= y <= low + 2]
+        if _free(near, start, end):
+            continue
+        left, right = _ends(shape.get("d", ""))
+        wide = end - start
+        sides = {"l": left + 8, "r": right - 8 - wide, "c": (left + right - wide) / 2}
+        free = [side for side, x in sides.items() if abs(x - start) > 4 and _free(near, x, x + wide)]
+        found[group.findtext(f"{SVG}title") or ""] = free[0] if free else BARE
+    return found
+
+
+def _free(crossings: list[float], start: float, end: float) -> bool:
+    return not any(start - 2 <= x <= end + 2 for x in crossings)
+
+
+def _size(text: ElementTree.Element) -> float:
+    return float(text.get("font-size", "9"))
+
+
+def _ends(path: str) -> tuple[float, float]:
+    """How far to the left and right a path goes."""
+    xs = [float(x) for x in re.findall(r"(-?[\d.]+),", path)]
+    return min(xs), max(xs)
+
+
+def _along(path: str) -> Iterator[tuple[float, float]]:
+    """Points along the cubic curves of an SVG path, close enough to meet any text."""
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", path)]
+    corners = list(zip(numbers[::2], numbers[1::2]))
+    for start in range(0, len(corners) - 3, 3):
+        a, b, c, d = corners[start : start + 4]
+        steps = 2 + int(sum(abs(q[0] - p[0]) + abs(q[1] - p[1]) for p, q in ((a, b), (b, c), (c, d))) / 4)
+        for step in range(min(steps, 400) + 1):
+            t = step / min(steps, 400)
+            u = 1 - t
+            weights = (u**3, 3 * u * u * t, 3 * u * t * t, t**3)
+            corner = list(zip(weights, (a, b, c, d)))
+            yield sum(w * p[0] for w, p in corner), sum(w * p[1] for w, p in corner)
