@@ -41,6 +41,7 @@ class Assembly:
         self.weights = weights
         self.tokens = tokens
         self.asked = layers
+        self.start = 0
         self.layers = 0
         self.sizes: dict[str, int] = {}
         self.feeds: dict[str, Any] = {}
@@ -75,7 +76,7 @@ class Assembly:
         """A trained tensor in the graph: by its stored name, or cut from one already."""
         weight = self.take(stored, letters) if isinstance(stored, str) else stored
         axes = [AXES.get(letter, "feature") for letter in letters.split()]
-        self.feeds[name] = weight
+        self.feeds[name] = weight.feed()
         return self.graph.parameter(name, weight.shape, axes, title=title or name)
 
     def parameters(
@@ -112,10 +113,7 @@ class Assembly:
         """The rows of the token table that the text uses (all of them for `whole`), picked by id."""
         table = self.take(stored, letters)
         ids = self.tokens.ids
-        if whole:
-            if self.tokens.vocabulary:
-                self.labels["vocabulary"] = self.tokens.vocabulary
-        else:
+        if not whole:
             used = sorted(set(ids))
             table = table.rows(used)
             ids = tuple(map(used.index, ids))
@@ -170,23 +168,32 @@ class Assembly:
             place = self.tokens.ids.index(token)
             raise GraphError(f"token {place} is {what} (id {token}); expected a text without it")
 
-    def head(self, letters: str, stored: str = "lm_head.weight") -> Tensor:
+    def head(self, letters: str, stored: str = "lm_head.weight", tied: bool = False) -> Tensor:
         """The matrix that gives the logits: the token table where the two are tied (then the head need not
         be stored, and what is stored there is a copy), or else a tensor of its own."""
-        tied = self.config.flag("tie_word_embeddings", True)
-        if tied or stored not in self.weights:
-            self.weights.ignore(re.escape(stored))
-            if not tied:
-                raise GraphError(
-                    f"{self.weights.folder.path} has no tensor {stored!r}; expected it, as config.json says"
-                    " that the head is not tied to the embeddings"
-                )
-            return self.graph.tensor("token_table")
-        return self.parameter("head", stored, letters, "head")
+        if not tied:
+            return self.parameter("head", stored, letters, "head")
+        self.weights.ignore(re.escape(stored))
+        return self.graph.tensor("token_table")
 
-    def next_token(self, x: Tensor, table: Tensor, bias: Tensor | None = None) -> Tensor:
+    def past(self, i: int) -> dict[str, Tensor]:
+        """Keys and values of earlier tokens for layer i, where there are any."""
+        return {}
+
+    def need_length(self, most: int) -> None:
+        """Refuse a text that is longer than the model was made for."""
+        if self.start + self.n > most:
+            raise GraphError(f"the text has {self.start + self.n} tokens; expected at most {most:,}")
+
+    def next_token(self, x: Tensor, table: Tensor, cap: Any = None) -> Tensor:
         """Logits, token × vocabulary: how much each word of the vocabulary comes next."""
-        logits = self.graph.linear(x, table, bias, name="logits", title="logits")
+        if self.tokens.vocabulary:
+            self.labels["vocabulary"] = self.tokens.vocabulary
+        if cap is None:
+            logits = self.graph.linear(x, table, name="logits", title="logits")
+        else:
+            plain = self.graph.linear(x, table, name="uncapped", title="logits")
+            logits = self.graph.softcap(plain, cap=cap, name="logits", title="softcap")
         self.graph.output(logits=logits)
         return logits
 

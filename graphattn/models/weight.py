@@ -13,7 +13,9 @@ from math import prod
 from struct import Struct, calcsize
 from typing import Any
 
+from ..core import nested
 from ..core.errors import GraphError
+from ..core.packed import Packed
 
 CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "f"}
 """How `struct` calls the types that weights come in."""
@@ -59,6 +61,14 @@ class Weight:
             rows = [rows[start : start + size] for start in range(0, len(rows), size)]
         return rows if lead else rows[0]
 
+    def feed(self) -> Any:
+        """What a graph is fed: the numbers as they lie there, of a matrix; lists of a row."""
+        if len(self.shape) < 2 or not self.cells:
+            return self.tolist()
+        if self.code == "e" or sys.byteorder == "big":
+            return Packed(self.shape, array("d", map(float, nested.flat(self.tolist()))))
+        return Packed(self.shape, self.cells.cast(self.code))  # type: ignore[call-overload]
+
     def rows(self, places: Iterable[int]) -> Weight:
         """The matrix of these rows, in this order."""
         size = self._row_bytes
@@ -76,18 +86,10 @@ class Weight:
         starts = [sum(sizes[:i]) for i in range(len(sizes))]
         return [self.block(start, start + size) for start, size in zip(starts, sizes, strict=True)]
 
-    def reshape(self, *shape: int) -> Weight:
-        """The same numbers in another shape."""
-        return Weight(shape, self.code, self.cells)
-
     @property
     def T(self) -> Weight:
         """The transposed matrix."""
         return Weight.of_rows(zip(*self.tolist(), strict=True), self.shape[0])
-
-    def plus(self, number: float) -> Weight:
-        """Each number of a row, and `number` added to it."""
-        return Weight.of_rows([[cell + number for cell in self.tolist()]], *self.shape).reshape(*self.shape)
 
     @property
     def _row_bytes(self) -> int:

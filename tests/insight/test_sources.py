@@ -91,7 +91,7 @@ def test_every_score_of_the_toy(toy):
                     squeezed(toy.sources(f"layer{layer}.attention.head{head}.scaled", q, k))
 
 
-@pytest.mark.parametrize("family", ["bert", "gpt2", "albert", "mpnet"])
+@pytest.mark.parametrize("family", ["bert", "gpt2", "albert", "mpnet", "llama", "qwen3", "gemma2"])
 def test_scores_and_states_of_models(family):
     trace = pretrained(MODELS / family, ids=[2, 7, 5, 7]).run()
     for head in range(2):

@@ -312,10 +312,10 @@ def _scores_of(
     if len(node.operands) != 1 or node.operands[0] is None or not at:
         raise _nothing(trace, ref)
     scores = node.operands[0]
-    row = nested.at(trace[name], at[:-1])
-    from_row = nested.at(trace[trace.graph.tensor_name(scores)], at[:-1])
     if trace.graph.spec(scores).shape != trace.graph.spec(ref).shape:
         raise _nothing(trace, ref)
+    row = nested.at(trace[name], at[:-1])
+    from_row = nested.at(trace[trace.graph.tensor_name(scores)], at[:-1])
     if against is None:
         rest = [k for k in range(len(row)) if k != at[-1] and row[k] > 0.0]
         if not rest:

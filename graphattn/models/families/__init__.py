@@ -24,6 +24,12 @@ FAMILIES = {
     "electra": "electra",
     "mpnet": "mpnet",
     "gpt2": "gpt2",
+    "gpt_neox": "gpt_neox",
+    "llama": "llama",
+    "mistral": "mistral",
+    "qwen2": "qwen2",
+    "qwen3": "qwen3",
+    "gemma2": "gemma2",
 }
 """model_type: file."""
 

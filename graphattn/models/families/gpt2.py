@@ -52,14 +52,15 @@ def build(a: Assembly) -> Tensor:
         "causal": True,
     }
     a.weights.ignore(*BUFFERS)
-    tokens = a.token_embedding("wte.weight", whole=a.whole)
+    tied = c.flag("tie_word_embeddings", True)
+    tokens = a.token_embedding("wte.weight", whole=a.whole and tied)
     x = a.sum(tokens, a.position_embedding("wpe.weight"), name="x", title="residual stream")
     for i in range(a.layers):
-        x = a.layer(i, x, **a.parameters(f"layer{i}", "", layer(a, f"h.{i}.")), **settings)
+        x = a.layer(i, x, **a.parameters(f"layer{i}", "", layer(a, f"h.{i}.")), **settings, **a.past(i))
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "ln_f", eps)
-    a.next_token(x, a.head("v d"))
+    a.next_token(x, a.head("v d", tied=tied))
     return x
 
 

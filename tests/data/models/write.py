@@ -71,7 +71,8 @@ def write(family: str) -> None:
     loading = {"dtype": torch.float64, "attn_implementation": "eager"}
     model = getattr(transformers, kind).from_pretrained(folder, **loading).eval()
     single, narrow = torch.float32, torch.Tensor.float
-    torch.float32, torch.Tensor.float = torch.float64, torch.Tensor.double
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
     try:
         for module in model.modules():
             if hasattr(module, "inv_freq"):
@@ -79,7 +80,8 @@ def write(family: str) -> None:
         with torch.no_grad():
             out = model(torch.tensor([IDS]), output_hidden_states=True, output_attentions=True)
     finally:
-        torch.float32, torch.Tensor.float = single, narrow
+        torch.float32 = torch.float = single
+        torch.Tensor.float = narrow
     expected = {
         "written by": f"transformers {transformers.__version__}, torch {torch.__version__}",
         "ids": IDS,
