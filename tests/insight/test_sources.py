@@ -100,7 +100,8 @@ def test_scores_and_states_of_models(family):
     squeezed(trace.sources("hidden", 2, 3, by="token", through=["layer*.head*"]))
     squeezed(trace.sources("hidden", 2, 3, through=["layer*"]))
     if "logits" in trace:
-        squeezed(trace.sources("logits", 3, 5, against=7))
+        name = "uncapped" if family == "gemma2" else "logits"
+        squeezed(trace.sources(name, 3, 5, against=7))
 
 
 REFUSALS = (

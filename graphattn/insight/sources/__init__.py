@@ -16,14 +16,14 @@ in `Op.linear` in which operands they are linear, and no op is known here but fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ...core import nested
 from ...core.errors import GraphError, suggest
-from ...core.graph import Node, Ref
+from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import padded
 from ...core.trace import Trace
 from ..heads import is_part
@@ -172,7 +172,10 @@ class _Walk:
     def _find_live(self) -> None:
         """Which tensors are linear in sources."""
         self._live.update(self.leaves)
+        gates = {name for name, s in self.graph.scopes.items() if s.op and s.op.family == "function"}
         for node in self.graph.nodes.values():
+            if gates and any(scope in gates for scope in _scopes(self.graph, node)):
+                continue
             live = [ref in self._live for ref in padded(node.op, node.operands)]
             if not node.op.fed and any(live) and carries(node.op, self._specs(node), node.attributes, live):
                 self._live.update(Ref(node.name, port) for port in range(len(node.ports)))
@@ -299,6 +302,14 @@ class _Walk:
         return ()
 
 
+def _scopes(graph: Graph, node: Node) -> Iterator[str]:
+    """The scopes that a node stands in, innermost first."""
+    name = node.scope
+    while name is not None:
+        yield name
+        name = graph.scopes[name].parent
+
+
 def _fits(pattern: str, name: str) -> bool:
     return fnmatchcase(name, pattern) or is_part(pattern, name)
 
@@ -315,6 +326,8 @@ def _scores_of(
     if trace.graph.spec(scores).shape != trace.graph.spec(ref).shape:
         raise _nothing(trace, ref)
     row = nested.at(trace[name], at[:-1])
+    if not abs(math.fsum(row) - 1.0) <= 1e-9 or min(row) < 0.0:
+        raise _nothing(trace, ref)  # no weights
     from_row = nested.at(trace[trace.graph.tensor_name(scores)], at[:-1])
     if against is None:
         rest = [k for k in range(len(row)) if k != at[-1] and row[k] > 0.0]

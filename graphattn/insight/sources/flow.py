@@ -2,8 +2,8 @@
 
 A tensor that is linear in what wrote it is the sum of parts, one for each source: `{source: tensor}`. An op
 with `Op.linear` carries parts on: it is called with the parts of one source in a group of operands, and with
-everything else as it was recorded. An op without it that is made of smaller ones (a norm, a gate) is looked
-into: what is nonlinear in it (a deviation, a sigmoid) stands still as recorded. A product of two tensors
+everything else as it was recorded. An op without it that is made of smaller ones (a norm, a mask) is looked
+into: what is nonlinear in it (the deviation of a norm) stands still as recorded. A product of two tensors
 that both have parts gives parts by pairs of sources; a third factor is refused.
 """
 
@@ -54,9 +54,15 @@ def carried(call: Call, parts: Sequence[Parts | None], outputs: Sequence[Spec]) 
     groups = live_groups(call.op, call.specs, call.attributes, [part is not None for part in parts])
     if groups:
         return _through_groups(call, parts, groups, outputs)
-    if call.op.linear or call.op.expand is None:
+    if not looked_into(call.op):
         return None
     return _inside(call, parts)
+
+
+def looked_into(op: Op) -> bool:
+    """Whether what an op is made of may tell in what it is linear. Functions of single cells (silu, gelu)
+    are gates: they stand still, though x · σ(x) could be read as linear in x."""
+    return not op.linear and op.expand is not None and op.family != "function"
 
 
 def live_groups(
@@ -260,7 +266,7 @@ def carries(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any],
         return False
     if live_groups(op, specs, attributes, live):
         return True
-    if op.linear or op.expand is None:
+    if not looked_into(op):
         return False
     return _carries_inside(op, _bare(specs), _frozen(attributes), tuple(live))
 
