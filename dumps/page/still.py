@@ -20,7 +20,7 @@ ABOUT = (
 )
 TEXT_LIMIT = 8
 """Rows and columns of a tensor in the dump."""
-TEXT_SIZE = 6_000
+TEXT_SIZE = 3_500
 """The most letters of the dump."""
 MOST_BOXES = 60
 MOST_CELLS = 300_000

@@ -110,7 +110,7 @@ export function App({ trace, notes }: { trace: Trace; notes: string[] }) {
           {state.edits.length > 0 && (
             <button type="button" class="warn" onClick={undo}>Undo {state.edits.length === 1 ? "1 change" : `${state.edits.length} changes`}</button>
           )}
-          <More trace={trace} picture={picture} values={run.tensors[state.tensor] ?? null} tensor={state.tensor} predict={state.predict} onDone={setMessage} />
+          <More trace={trace} values={run.tensors[state.tensor] ?? null} tensor={state.tensor} predict={state.predict} onDone={setMessage} />
         </div>
         <p class="message" role="status">{message}{message && <button type="button" class="close" aria-label="Close this message" onClick={() => setMessage("")}>×</button>}</p>
         {notes.map((note) => <p key={note} class="note">{note}</p>)}
@@ -281,8 +281,8 @@ function Chosen({ trace, state, setState, run, which, recorded, secret, at }: Ch
 }
 
 /** What to take away: the tensor, the picture, the numbers, the page itself on paper. */
-function More({ trace, picture, values, tensor, predict, onDone }: {
-  trace: Trace; picture: { width: number }; values: Float64Array | null; tensor: number; predict: boolean; onDone: (said: string) => void;
+function More({ trace, values, tensor, predict, onDone }: {
+  trace: Trace; values: Float64Array | null; tensor: number; predict: boolean; onDone: (said: string) => void;
 }) {
   const menu = useRef<HTMLDetailsElement>(null);
   const record = trace.tensor(tensor);
@@ -304,7 +304,6 @@ function More({ trace, picture, values, tensor, predict, onDone }: {
     const picture = document.querySelector<SVGSVGElement>("svg.picture");
     if (picture) download(`${trace.contents.graph}.svg`, "image/svg+xml", svgText(picture));
   };
-  void picture;
   return (
     <details class="more" ref={menu}>
       <summary>Take away</summary>
@@ -313,9 +312,17 @@ function More({ trace, picture, values, tensor, predict, onDone }: {
         <button type="button" onClick={svg}>Download the diagram (SVG)</button>
         <button type="button" disabled={predict} onClick={json}>Download all numbers (JSON)</button>
         <button type="button" onClick={() => { close(); print(); }}>Print</button>
+        <button type="button" onClick={() => { close(); otherTheme(); }}>Light or dark</button>
       </div>
     </details>
   );
+}
+
+/** From light to dark and back, whatever the system says. */
+function otherTheme(): void {
+  const { dataset } = document.documentElement;
+  const dark = dataset.theme ? dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  dataset.theme = dark ? "light" : "dark";
 }
 
 function finite(value: number): number | string {

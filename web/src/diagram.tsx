@@ -21,6 +21,7 @@ export interface DiagramProps {
   onToggle: (box: PlacedBox) => void;
 }
 
+/** The room around the picture, so that scrolling can keep any box in its place; as in the style sheet. */
 const SLACK = 240;
 
 export function Diagram(props: DiagramProps) {
@@ -85,10 +86,9 @@ export function Diagram(props: DiagramProps) {
   const stop = selected ?? closed[0]?.id;
   return (
     <div class="diagram" ref={scroller} role="region" aria-label="Block diagram" tabIndex={-1}>
-      <svg class="picture" width={picture.width + 2 * SLACK} height={picture.height + 2 * SLACK} role="group"
-        aria-label={`${props.title}: arrow keys follow the arrows, Enter chooses, plus and minus open and close`}>
-        <g transform={`translate(${SLACK} ${SLACK})`}>
-          <Arrows arrows={[]} tensor={-1} />
+      <div class="slack">
+        <svg class="picture" width={picture.width} height={picture.height} viewBox={`0 0 ${picture.width} ${picture.height}`} role="group"
+          aria-label={`${props.title}: arrow keys follow the arrows, Enter chooses, plus and minus open and close`}>
           {frames.map((box) => (
             <rect key={box.id} class={`frame depth${box.depth % 2}`} x={box.x} y={box.y} width={box.width} height={box.height} rx="8" />
           ))}
@@ -96,8 +96,8 @@ export function Diagram(props: DiagramProps) {
           {boxes.map((box) => (
             <BoxShape key={box.id} box={box} props={props} stop={box.id === stop} onKey={(e) => keys(e, box)} />
           ))}
-        </g>
-      </svg>
+        </svg>
+      </div>
     </div>
   );
 }
@@ -143,7 +143,7 @@ function BoxShape({ box, props, stop, onKey }: { box: PlacedBox; props: DiagramP
         onClick={() => props.onSelect(box)} onDblClick={() => canOpen && props.onToggle(box)} onKeyDown={onKey}>
         <rect x={x} y={y} width={width} height={height} rx={record.kind === "bar" ? 2 : 7} />
         <Texts record={record} x={x} y={y} width={width} open={open} />
-        {told && <circle class={props.diverged.has(box.id) ? "mark differs" : "mark"} cx={x + width - 1} cy={y + 1} r={props.first === box.id ? 8 : 5} />}
+        {told && <circle class={props.diverged.has(box.id) ? "mark differs" : "mark"} cx={x + 1} cy={y + 1} r={props.first === box.id ? 8 : 5} />}
       </g>
       {canOpen && (
         <g class="toggle" aria-hidden="true" data-toggle={record.scope} onClick={(e) => { e.stopPropagation(); props.onToggle(box); }}>

@@ -45,7 +45,7 @@ export function HeatMap(props: MapProps) {
   return (
     <figure class="map">
       <figcaption>
-        <b class="name">{title}</b> <span class="muted">{about}</span>
+        <b class="name">{title}</b> <span class="muted">{about}{record.kind === "float" && ` · tint ${props.share ? "0 to 1" : `±${cellText(scale, "float")}`}`}</span>
         {slices.length > 0 && count > 1 && (
           <label class="slices">
             {" "}slice{" "}
@@ -289,7 +289,8 @@ function paint(canvas: HTMLCanvasElement, { values, mask, rows, columns, offset,
     if (secret?.(at) || mask?.[at]) colour = hidden;
     else {
       const deep = Math.min(1, Math.abs(value) / (share || kind === "bool" ? 1 : scale || 1));
-      colour = mixed(page, share || kind === "bool" ? portion : value < 0 ? minus : plus, Number.isNaN(deep) ? 1 : deep);
+      // small shares among many tokens are to be seen: the root of a share
+      colour = mixed(page, share || kind === "bool" ? portion : value < 0 ? minus : plus, Number.isNaN(deep) ? 1 : share ? Math.sqrt(deep) : deep);
     }
     if (lit?.has(at)) colour = mixed(colour, edge, 0.6);
     image.data.set([...colour, 255], 4 * i);

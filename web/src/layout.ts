@@ -520,8 +520,13 @@ function put(scope: Arranged, left: number, up: number, depth: number, picture: 
     if (inner[i]) put(inner[i]!, box.x, box.y, depth + 1, picture);
   });
   const { from, to } = ends(scope);
+  const labelled = new Set<string>();
   bones.chains.forEach((chain, number) => {
-    picture.arrows.push(arrow(scope, chain, from.get(chain)!, to.get(chain)!, left, up, `${scope.scope}${scope.tag}>${number}`, id));
+    const told = `${chain.items[0]} ${chain.label}`;
+    if (labelled.has(told)) chain = { ...chain, label: "" };
+    labelled.add(told);
+    const origin = bones.chains[number]!;
+    picture.arrows.push(arrow(scope, chain, from.get(origin)!, to.get(origin)!, left, up, `${scope.scope}${scope.tag}>${number}`, id));
   });
 }
 
