@@ -47,11 +47,16 @@ async (act) => {
 }
 """
 ACTS = """
+const find = (selector) => document.querySelector(selector);
+const cells = () => document.querySelectorAll('.panel > .map [data-at]');
+let next = 0;
 window.acts = {
-  open: () => document.querySelector('[data-toggle$=".weights"]').dispatchEvent(new MouseEvent('click', {bubbles: true})),
-  cell: () => document.querySelectorAll('.panel > .map [data-at]')[window.next = ((window.next || 0) + 3) % 11].click(),
-  slider: () => { const s = document.querySelector('[data-slider]'); s.value = Math.random();
-                  s.dispatchEvent(new InputEvent('input', {bubbles: true})); },
+  open: () => find('[data-toggle$=".weights"]').dispatchEvent(new MouseEvent('click', {bubbles: true})),
+  cell: () => cells()[next = (next + 3) % 11].click(),
+  slider: () => {
+    find('[data-slider]').value = Math.random();
+    find('[data-slider]').dispatchEvent(new InputEvent('input', {bubbles: true}));
+  },
 };
 """
 
