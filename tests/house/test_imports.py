@@ -33,6 +33,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "insight": ("core", "passes", "dumps"),
     "testing": ("core", "insight"),
     "experiments": ("core", "passes", "dumps", "model"),
+    "check": ("core", "dumps", "insight", "model", "scalar"),
     "cli": (
         "core",
         "passes",
