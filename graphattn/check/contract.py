@@ -32,7 +32,7 @@ from ..core import nested
 from ..core.axes import Spec
 from ..core.errors import GraphError, suggest
 from ..core.graph import Graph
-from ..core.trace import run
+from ..core.run import run
 
 BUILT_IN = {"model": "seed_model", "scalar": "seed_scalar"}
 TOLERANCE = 1e-6

@@ -35,6 +35,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "experiments": ("core", "passes", "dumps", "model"),
     "check": ("core", "dumps", "insight", "model", "scalar"),
     "cli": (
+        "check",
         "core",
         "passes",
         "dumps",
