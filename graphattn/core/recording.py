@@ -7,7 +7,7 @@ same by name, for people; who needs all cells, or the same place again and again
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from . import nested
@@ -15,6 +15,7 @@ from .errors import GraphError
 from .graph import Ref
 from .hidden import carried, of_operands, warnings_of
 from .interpreter import Composite, Plan, PlanStep
+from .numbers import FLOAT
 from .packed import Packed
 
 
@@ -153,11 +154,19 @@ class Recording:
     # ------------------------------------------------------------ copying
 
     def state(self) -> dict[str, Any]:
-        """All that was recorded, by the outputs of the graph, in lists of its own."""
+        """All that was recorded, by the outputs of the graph, in lists of its own; numbers of another type
+        than float as their text, since only that is read back in every process."""
         self.settle()
+        text, spec = self.plan.numbers.text, self.plan.graph.spec
         refs = {place: ref for ref, place in self.plan.places.items()}
+
+        def told(place: int) -> Any:
+            value = self.values[place]
+            as_it_is = value is None or self.plan.numbers is FLOAT or spec(refs[place]).kind != "float"
+            return nested.copied(value) if as_it_is else _mapped(text, value)
+
         return {
-            "values": {refs[p]: nested.copied(value) for p, value in enumerate(self.values)},
+            "values": {refs[place]: told(place) for place in range(self.plan.size)},
             "masks": {refs[p]: nested.copied(mask) for p, mask in enumerate(self._masks) if mask is not None},
             "patched": [refs[place] for place in self.patched],
             "done": [step.node.name for step in self.done],
@@ -170,14 +179,21 @@ class Recording:
         """The recording again, in the places of a plan of an equal graph."""
         recording = cls(plan, (plan.places[ref] for ref in state["patched"]))
         recording.values = [None] * plan.size
+        lift = plan.numbers.lift
         for ref, value in state["values"].items():
-            recording.values[plan.places[ref]] = value
+            texts = plan.numbers is not FLOAT and plan.graph.spec(ref).kind == "float" and value is not None
+            recording.values[plan.places[ref]] = _mapped(lift, value) if texts else value
         done = set(state["done"])
         recording.done = [step for step in plan.steps if step.node.name in done]
         told = {step.start: state["warnings"][step.node.name] for step in recording.done}
         recording.given({plan.places[ref]: mask for ref, mask in state["masks"].items()}, told)
         recording.stamps = list(state["stamps"])
         return recording
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """Nested lists of what a function makes of each cell."""
+    return [_mapped(function, item) for item in value] if isinstance(value, list) else function(value)
 
 
 def need_place(plan: Plan, name: str) -> int:

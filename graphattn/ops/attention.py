@@ -61,16 +61,21 @@ def shape(
         left, right = reach(causal, window)
         find("window_mask").shape(*scores.shape[-2:], left=left, right=right, offset=offset)
     for name, operand, op in (("bias", bias, "add"), ("mask", mask, "mask")):
-        if operand is not None and find(op).shape(scores, operand).shape != scores.shape:
-            raise Rejected(
-                f"{name} is {describe(operand)}; expected a shape that stretches to {describe(scores)}"
-            )
+        if operand is not None:
+            stretched = find(op).shape(scores, operand)
+            if stretched.shape != scores.shape:
+                raise Rejected(
+                    f"{name} is {describe(operand)}; expected a shape that stretches to {describe(scores)}"
+                )
+            scores = stretched
     if sink is not None:
         try:
-            find("broadcast").shape(sink, (*scores.shape[:-1], 1))
+            column = find("broadcast").shape(sink, (*scores.shape[:-1], 1))
         except Rejected:
-            column = describe(Spec((*scores.shape[:-1], 1)))
-            raise Rejected(f"sink is {describe(sink)}; expected a shape that stretches to {column}") from None
+            wanted = describe(Spec((*scores.shape[:-1], 1)))
+            raise Rejected(f"sink is {describe(sink)}; expected a shape that stretches to {wanted}") from None
+        joined = find("concat").shape(scores, column)
+        scores = Spec(scores.shape, joined.axes)
     find("softmax").shape(scores, empty=empty)
     return {"out": find("matmul").shape(scores, v), "weights": scores}
 

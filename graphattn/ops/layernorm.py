@@ -22,13 +22,14 @@ from ..core.op import Kernel, Op, Reject, Sample, register
 def shape(x: Spec, gamma: Spec | None = None, beta: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:
     need_kind("float", x=x, gamma=gamma, beta=beta)
     need_rank(1, x=x)
+    feature = x.axes[-1]
     for name, row in (("gamma", gamma), ("beta", beta)):
         if row is not None:
             if row.shape != x.shape[-1:]:
                 raise Rejected(f"{name} is {describe(row)}; expected one row of {x.shape[-1]}")
-            unify(x.axes[-1], row.axes[-1])
+            feature = unify(feature, row.axes[-1])
     need_number("eps", eps)
-    return Spec(x.shape, x.axes)
+    return Spec(x.shape, (*x.axes[:-1], feature))
 
 
 def layernorm(row, gamma, beta, eps):

@@ -27,7 +27,8 @@ def shape(x: Spec, w: Spec, b: Spec | None = None) -> Spec:
     if b is not None and b.shape != w.shape[:1]:
         raise Rejected(f"b is {describe(b)}; expected one row of {w.shape[0]}")
     unify(x.axes[-1], w.axes[1])
-    return Spec((*x.shape[:-1], w.shape[0]), (*x.axes[:-1], w.axes[0]))
+    feature = w.axes[0] if b is None else unify(w.axes[0], b.axes[0])
+    return Spec((*x.shape[:-1], w.shape[0]), (*x.axes[:-1], feature))
 
 
 def linear(x, w, b, dot):

@@ -22,12 +22,13 @@ from ..core.op import Kernel, Op, Reject, Sample, register
 def shape(x: Spec, gamma: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:
     need_kind("float", x=x, gamma=gamma)
     need_rank(1, x=x)
+    feature = x.axes[-1]
     if gamma is not None:
         if gamma.shape != x.shape[-1:]:
             raise Rejected(f"gamma is {describe(gamma)}; expected one row of {x.shape[-1]}")
-        unify(x.axes[-1], gamma.axes[-1])
+        feature = unify(feature, gamma.axes[-1])
     need_number("eps", eps)
-    return Spec(x.shape, x.axes)
+    return Spec(x.shape, (*x.axes[:-1], feature))
 
 
 def rmsnorm(row, gamma, eps):
