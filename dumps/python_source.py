@@ -22,6 +22,7 @@ import builtins
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
+from graphattn.core import nested
 from graphattn.core.axes import describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
@@ -55,7 +56,7 @@ class _Writer:
         self.graph = graph
         self._short = _shortest([name for node in graph.nodes.values() for name in _tensor_names(node)])
         self.function = _free(_identifier(graph.name), {"math", *dir(builtins)})
-        arguments = [_identifier(name) for name in graph.inputs]
+        arguments = [_identifier(name) for name in (*graph.inputs, *graph.defaults)]
         self.definitions = Definitions([self.function, *arguments])
         self.calls = {n.name: self._kernel_call(n) for n in graph.nodes.values() if not n.op.fed}
         taken = {"math", self.function, *dir(builtins), *self.definitions.names}
@@ -68,7 +69,10 @@ class _Writer:
         self.taken = taken
 
     def _fed(self) -> list[Node]:
-        return [node for node in self.graph.nodes.values() if node.op.fed]
+        """What is fed: first what must be, then what may be."""
+        defaults = self.graph.defaults
+        fed = [node for node in self.graph.nodes.values() if node.op.fed]
+        return sorted(fed, key=lambda node: node.name in defaults)
 
     def _kernel_call(self, node: Node) -> KernelCall:
         assert node.op.kernel is not None
@@ -108,7 +112,14 @@ class _Writer:
         return "\n".join(lines)
 
     def _signature(self) -> str:
-        arguments = [self.names[Ref(node.name)] for node in self._fed()]
+        arguments = []
+        for node in self._fed():
+            default = self.graph.defaults.get(node.name)
+            cells = (
+                None if default is None else nested.tuples(nested.full(node.outputs[0].shape, float(default)))
+            )
+            given = "" if cells is None else f"={self.definitions.literal(cells)}"
+            arguments.append(self.names[Ref(node.name)] + given)
         return _wrapped(f"def {self.function}(", arguments, "):", "")
 
     def _body(self) -> Iterator[str]:

@@ -139,9 +139,7 @@ class _Probe:
         here = self._run({}, (*of, *found.gradients))
         self.at = {name: here[name] for name in found.gradients}
         self.specs = {name: here.spec(name) for name in found.gradients}
-        self.cotangents = {
-            name: self._cotangent(here[name], here.spec(name), name in found.cotangents) for name in of
-        }
+        self.cotangents = {name: self._cotangent(here[name], here.spec(name)) for name in of}
         noise = self.numbers.lift(NOISE.get(numbers.name, FLOAT_NOISE)) / step
         self.noise = noise * self._weighed(here, size=True)
         fed = {seed: self.cotangents[name] for name, seed in found.cotangents.items()}
@@ -156,12 +154,12 @@ class _Probe:
             self.graph, self.feeds, patch=patch, targets=targets, numbers=self.numbers, allow_nonfinite=True
         )
 
-    def _cotangent(self, value: Any, spec: Spec, free: bool) -> Any:
-        """A random number for each cell that is finite; 1 where the gradient takes 1."""
+    def _cotangent(self, value: Any, spec: Spec) -> Any:
+        """A random number for each cell that is finite."""
 
         def cell(*index: int) -> Any:
             finite = self.numbers.isfinite(nested.at(value, index))
-            return self.numbers.lift((self.dice.gauss(0.0, 1.0) if free else 1) if finite else 0)
+            return self.numbers.lift(self.dice.gauss(0.0, 1.0) if finite else 0)
 
         return nested.build(spec.shape, cell)
 

@@ -1,9 +1,10 @@
 """gradient: the graph with, behind its own nodes, those that compute derivatives.
 
 With L = Σ over `of` of Σ (tensor · its cotangent), the result holds d_x = ∂L/∂x for every tensor x
-between `wrt` and `of`. A tensor of one cell has the cotangent 1; any other is fed its own, as input
-`d_<name>`. Each op's `gradient` rule builds the nodes that it needs; composites without a rule are
-expanded. Backward nodes sit in the scope `backward` and are named after what they are:
+between `wrt` and `of`. Each tensor of `of` is fed its cotangent, as input `d_<name>`; that of a tensor
+of one cell is 1 where it is not fed. Each op's `gradient` rule builds the nodes that it needs;
+composites without a rule are expanded. Backward nodes sit in the scope `backward` and are named after
+what they are:
 
     scores          = matmul(q, keys)               backward.scores.…     what its rule needs besides
     weights         = softmax(scores)               backward.d_scores     = multiply(…)
@@ -44,7 +45,8 @@ class Differentiated:
 
     graph: Graph
     cotangents: Mapping[str, str]
-    """For each tensor of `of` that has not one cell, the input that is fed its cotangent."""
+    """For each tensor of `of`, the input that is its cotangent; that of a tensor of one cell need not be
+    fed, and is 1 then."""
     gradients: Mapping[str, str]
     """For each name of `wrt`, the output that is its gradient."""
 
@@ -164,12 +166,9 @@ class _Backward:
     def _seed(self) -> None:
         for name, ref in self.of.items():
             spec = self.old.spec(ref)
-            if spec.size == 1:
-                with self._inside("seed"):
-                    seed = self.raw.constant(nested.full(spec.shape, 1.0), axes=spec.axes)
-            else:
-                seed = self.raw.input(self._fed_name(name), spec.shape, spec.axes)
-                self.cotangents[name] = seed.name
+            one = 1.0 if spec.size == 1 else None
+            seed = self.raw.input(self._fed_name(name), spec.shape, spec.axes, default=one)
+            self.cotangents[name] = seed.name
             self.found.setdefault(ref, []).append(seed.ref)
 
     def _fed_name(self, name: str) -> str:

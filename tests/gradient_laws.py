@@ -57,7 +57,7 @@ def second(c: Call) -> GradientReport:
     once = differentiate(c.graph, of, wrt)
     dice = random.Random(c.what)
     fed = {
-        name: nested.build(once.graph.inputs[name].shape, lambda *_: dice.gauss(0.0, 1.0))
+        name: nested.build(once.graph.nodes[name].outputs[0].shape, lambda *_: dice.gauss(0.0, 1.0))
         for name in once.cotangents.values()
     }
     return check_gradients(

@@ -171,8 +171,11 @@ class File:
         """The function that fills in what is part of the graph."""
         lines = [f"void {self.name}_constants(struct {self.name} *t) {{"]
         values = run(self.graph, targets=[name for node in self.constants for name in _outputs(node)])
-        if not self.constants:
+        if not self.constants and not self.graph.defaults:
             lines.append("    (void)t;")
+        for name, default in self.graph.defaults.items():
+            spec = self.graph.nodes[name].outputs[0]
+            lines += self._filled(name, spec, nested.full(spec.shape, float(default)))
         for node in self.constants:
             for name, spec in zip(_outputs(node), node.outputs, strict=True):
                 lines += self._filled(name, spec, values[name])
@@ -215,6 +218,8 @@ class File:
         lines += [] if self.graph.inputs else ["    (void)t;"]
         for name, spec in self.graph.inputs.items():
             lines += self._filled(name, spec, self.feeds[name])
+        for name in self.graph.defaults:
+            lines += self._filled(name, self.graph.nodes[name].outputs[0], self.feeds[name])
         lines += MAIN.format(name=self.name).splitlines()
         return "\n".join([*lines, ""])
 

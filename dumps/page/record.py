@@ -71,7 +71,8 @@ def _again(trace: Trace) -> Trace:
     graph = trace.graph.at(LEVELS[-1])
     if graph is trace.graph:
         return trace
-    feeds = {name: trace[name] for name in trace.graph.inputs if name in trace and name not in trace.patched}
+    fed = (*trace.graph.inputs, *trace.graph.defaults)
+    feeds = {name: trace[name] for name in fed if name in trace and name not in trace.patched}
     return run(
         trace.graph,
         feeds,

@@ -259,7 +259,7 @@ def _of_trace(trace: Trace) -> Specimen:
     from graphattn.passes.zoom import fuse
 
     graph = fuse(trace.graph)
-    feeds = {name: trace[name] for name in graph.inputs if name in trace}
+    feeds = {name: trace[name] for name in (*graph.inputs, *graph.defaults) if name in trace}
     return Specimen(graph, feeds, trace.labels, trace=trace)
 
 

@@ -142,7 +142,13 @@ class Graph(Builders):
     @property
     def inputs(self) -> dict[str, Spec]:
         """What a run must be fed: inputs and parameters."""
-        return {node.name: node.outputs[0] for node in self._nodes.values() if node.op.fed}
+        return {n.name: n.outputs[0] for n in self._nodes.values() if n.op.fed and _default(n) is None}
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """What a run may be fed, and what each of its cells is otherwise."""
+        given = {n.name: _default(n) for n in self._nodes.values() if n.op.fed}
+        return {name: default for name, default in given.items() if default is not None}
 
     def node(self, name: str) -> Node:
         """The node of that name."""
@@ -258,9 +264,11 @@ class Graph(Builders):
         axes: Sequence[str | None] | None = None,
         kind: str = "float",
         title: str | None = None,
+        default: float | None = None,
     ) -> Tensor:
-        """Declare a tensor that each run is fed. `kind` is float, bool (masks) or int (indices)."""
-        return self.apply("input", name=name, title=title, shape=shape, axes=axes, kind=kind)
+        """Declare a tensor that each run is fed. `kind` is float, bool (masks) or int (indices); with a
+        `default`, a run need not feed it: each of its cells is that."""
+        return self.apply("input", name=name, title=title, shape=shape, axes=axes, kind=kind, default=default)
 
     def parameter(
         self,
@@ -562,6 +570,10 @@ class Graph(Builders):
         from ..dumps.picture import svg
 
         return svg(self)
+
+
+def _default(node: Node) -> float | None:
+    return node.attributes.get("default")
 
 
 __all__ = ["KINDS", "Graph", "Node", "Operand", "Ref", "Scope", "Tensor", "Tensors"]

@@ -85,7 +85,7 @@ class Plan:
         self.fed: dict[str, PlanStep] = {}
         self.known_before: dict[int, tuple[Any, list[str]]] = {}
         """Masks and warnings of the steps that no feed changes, by their place, once they were asked for."""
-        self.known = graph.inputs
+        self.known = {**graph.inputs, **graph.defaults}
         for node in graph.nodes.values():
             if wanted is None or node.name in wanted:
                 self._add(node)
@@ -364,7 +364,11 @@ def read_feeds(
         if step.start in patched:
             continue
         if name not in feeds:
-            raise GraphError(f"input {name!r} of graph {plan.graph.name!r} was not fed")
+            default = step.node.attributes.get("default")
+            if default is None:
+                raise GraphError(f"input {name!r} of graph {plan.graph.name!r} was not fed")
+            values[step.start] = nested.full(step.node.outputs[0].shape, plan.numbers.lift(default))
+            continue
         value = nested.read(feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite)
         values[step.start] = nested.lists(value) if step.start in plan.listed else value
 

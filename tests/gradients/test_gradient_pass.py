@@ -103,7 +103,8 @@ def test_names_that_are_taken():
 def test_a_tensor_of_many_cells_is_fed_its_cotangent():
     graph = loss()
     found = differentiate(graph, ["product", "loss"], ["x"])
-    assert found.cotangents == {"product": "d_product"} and found.gradients == {"x": "d_x"}
+    assert found.cotangents == {"product": "d_product", "loss": "d_loss"}
+    assert found.gradients == {"x": "d_x"} and found.graph.defaults == {"d_loss": 1.0}
     feeds = {**fed(graph), "d_product": [[1.0, 0.0], [0.0, 0.0]]}
     values, gradients = value_and_grad(graph, feeds, ["product", "loss"], ["x"])
     _, alone = value_and_grad(graph, fed(graph), "loss", ["x"])
@@ -111,6 +112,26 @@ def test_a_tensor_of_many_cells_is_fed_its_cotangent():
     assert gradients["x"][1] == alone["x"][1]
     assert gradients["x"][0] == pytest.approx([a + b for a, b in zip(alone["x"][0], column)])
     assert isinstance(values["loss"], float) and len(values["product"]) == 2
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_tensor_of_one_cell_takes_a_cotangent_when_it_is_fed_one(shape):
+    g = Graph("c")
+    x, w = g.input("x", shape), g.input("w", shape)
+    g.output(y=g.multiply(x, w))
+    found = differentiate(g, "y")
+    feeds = {"x": nested.full(shape, 2.0), "w": nested.full(shape, 3.0)}
+    scaled = run(found.graph, {**feeds, "d_y": nested.full(shape, -0.7)})
+    assert scaled["d_x"] == nested.full(shape, -0.7 * 3.0)
+    assert run(found.graph, feeds)["d_x"] == feeds["w"] and run(found.graph, feeds)["d_y"] == nested.full(
+        shape, 1.0
+    )
+    assert value_and_grad(g, {**feeds, "d_y": nested.full(shape, 2.0)}, "y")[1]["x"] == nested.full(shape, 6.0)
+    assert run(found.graph, feeds, numbers="mpmath")["d_x"] == feeds["w"]
+    with pytest.raises(GraphError, match="d_y"):
+        run(found.graph, {**feeds, "d_y": [[[1.0, 2.0]]]})
+    again = differentiate(found.graph, found.gradients["x"], ["w"])
+    assert run(again.graph, feeds)["d2_w"] == nested.full(shape, 1.0)
 
 
 def test_with_respect_to_what_lies_between():
@@ -359,7 +380,7 @@ def by_values(case, of, found):
     """The same derivatives by scalar Values, where all that comes out is finite."""
     dice = random.Random(len(case.graph))
     cotangents = {
-        name: nested.build(found.graph.inputs[seed].shape, lambda *_: dice.gauss(0.0, 1.0))
+        name: nested.build(found.graph.nodes[seed].outputs[0].shape, lambda *_: dice.gauss(0.0, 1.0))
         for name, seed in found.cotangents.items()
     }
     given = {**case.feeds, **{found.cotangents[name]: value for name, value in cotangents.items()}}

@@ -86,7 +86,7 @@ def _as_if(matching: Matching) -> None:
             patch[pair.key] = pair.yours.nested()
     if not patch:
         return
-    feeds = {name: trace[name] for name in trace.graph.inputs if name in trace}
+    feeds = {name: trace[name] for name in (*trace.graph.inputs, *trace.graph.defaults) if name in trace}
     try:
         again = run(trace.graph, feeds, level="block", patch=patch, allow_nonfinite=True)
     except GraphError:
