@@ -212,6 +212,8 @@ class Formula:
 
     def _run(self, tree: Apply) -> Piece:
         sign, join = ("Σ", f"{BREAK}+ ") if tree.function == "total" else ("max", f",{BREAK}")
+        if not tree.args:
+            return f"{sign} of no terms", PRODUCT
         if len(tree.args) == 1:
             return self._symbol(tree.args[0])
         groups = list(self._groups(tree.args))
@@ -320,6 +322,8 @@ class Formula:
     def _long(self, tree: Apply) -> Piece:
         """A sum or maximum of numbers; where it is long, its middle is one number."""
         args = list(tree.args)
+        if not args:
+            return self._evaluated(tree)
         if tree.function == "maximum":
             texts = [self._evaluated(arg)[0] for arg in args]
             if len(texts) > TERMS:
