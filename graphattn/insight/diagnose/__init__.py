@@ -20,7 +20,9 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
 from ..compare import compare
+from ..compare.reading import read
 from .accuracy import Accuracy, accuracy_of
+from .backward import differentiated
 from .classes import classes, same
 from .levels import Level, levels
 from .observed import read_observed
@@ -53,8 +55,11 @@ def diagnose(
     numbers themselves hold. budget: seconds, by default 10 for one mistake and 20 for two at once (pairs=False
     looks for one alone). declared=False leaves out what ops declare. say is called with progress.
     """
+    recording = read(observed)
+    backward = differentiated(graph.at("op"), recording.tensors, feeds or {})
+    graph = graph if backward is None else backward.graph
     fine = graph.at("op")
-    theirs, fed = read_observed(fine, observed, feeds)
+    theirs, fed = read_observed(fine, recording, feeds)
     accuracy = accuracy_of([o.theirs for o in theirs], precision)
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
     stages = list(levels(graph, theirs, fed, accuracy, declared))
@@ -63,13 +68,16 @@ def diagnose(
         return _done("right", [], graph, accuracy, stages[0], search)
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
         return _blank(graph, accuracy, stages[0], search)
-    hits = search.singles(stages)
+    hits = search.engines(stages[0], backward, True) if backward else []
+    hits = hits or search.singles(stages)
+    if not hits and backward:
+        hits = search.engines(stages[0], backward, False)
     if not hits and pairs and not search.over:
         search.budget = search.seconds + (PAIRS if budget is None else budget)
         hits = look_for_pairs(search, stages)
     if not hits:
         done = _done("unexplained", [], graph, accuracy, stages[0], search)
-        done.comparison = _compared(graph, fed, observed, len(theirs))
+        done.comparison = _compared(graph, fed, recording, len(theirs))
         return done
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
     verdict = "harmless" if _harmless(findings[0], fine, fed) else "mistake"
@@ -89,7 +97,8 @@ def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any, count: int)
 def _finding(group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[str, Any]) -> Finding:
     best = group[0]
     found = Finding(
-        best.variants, best.rewrite, best.level.whole, best.level.stands, best.error, feeds, tells=tells
+        best.variants, best.rewrite, best.level.whole, best.level.stands, best.error, feeds, tells=tells,
+        made=best.made,
     )  # fmt: skip
     for other in group[1:]:
         words = " and ".join(variant.phrase for variant in other.variants)

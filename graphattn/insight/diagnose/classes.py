@@ -15,6 +15,7 @@ from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
+from ...core.trace import run
 from ..variants import Intended, Rewrite, evaluate
 from .cut import uncut
 from .search import Hit
@@ -71,6 +72,10 @@ def _results(hit: Hit, feeds: Mapping[str, Any]) -> list[Any] | None:
     refs = [tensor.ref for tensor in level.whole.outputs.values()] or [
         intended.graph.resolve(o.name) for o in level.observed
     ]
+    if hit.made is not None:
+        given = {name: value for name, value in feeds.items() if name in hit.made.inputs}
+        trace = run(hit.made, given, targets=list(hit.made.outputs), allow_nonfinite=True)
+        return [list(nested.flat(trace[name])) for name in hit.made.outputs]
     try:
         full: Rewrite = uncut(hit.rewrite, level.whole, level.stands)
         return [list(nested.flat(value)) for value in evaluate(intended, full, refs)]

@@ -77,7 +77,7 @@ class Level:
         below = self.intended.below
         found = [
             variant
-            for variant in variants(self.intended, fresh, generators, rest)
+            for variant in variants(self.intended, fresh, generators, rest, self.name == "op")
             if any(below[name] >> place & 1 for name in variant.nodes for place in reach)
         ]
         for variant in found:

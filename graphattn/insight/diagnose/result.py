@@ -31,7 +31,8 @@ class Finding:
     """Other wordings of the same function."""
     tells: Mapping[str, Any] | None = field(default=None, repr=False)
     """Inputs on which it differs from the findings before it."""
-    harmless: bool = False
+    made: Graph | None = field(default=None, repr=False)
+    """The graph itself, where the mistake is one of the gradient's engine."""
 
     @property
     def phrase(self) -> str:
@@ -79,6 +80,8 @@ class Finding:
     @cached_property
     def graph(self) -> Graph:
         """The intended graph with the mistake in it."""
+        if self.made is not None:
+            return self.made
         return self.full.graph(self.whole)
 
     @property

@@ -12,11 +12,14 @@ from heapq import heappop, heappush, heapreplace
 from time import monotonic
 
 from ...core.errors import GraphError
+from ...core.graph import Graph
 from ..variants import UNLIKELY, Rewrite, Variant
+from .backward import Backward, fits
 from .levels import Level
 
 BAND = 0.3
 """How much dearer than the best a finding may be."""
+LESS = 8
 CLOSE_LOOKS = 60
 """The most variants that are measured closely at one level."""
 Say = Callable[[str], None]
@@ -30,6 +33,8 @@ class Hit:
     rewrite: Rewrite
     level: Level
     error: float
+    made: Graph | None = None
+    """The graph itself, where the mistake is no rewrite."""
 
     @property
     def price(self) -> float:
@@ -73,6 +78,35 @@ class Search:
             if hit is not None:
                 after = after or self.seconds * 2 + 0.5
                 hits.append(hit)
+        return hits + [less for hit in hits[:4] for less in self._less(hit)]
+
+    def _less(self, hit: Hit) -> list[Hit]:
+        """The same done to fewer of the nodes, where that explains it too: the others do not matter."""
+        (variant,) = hit.variants
+        if not 1 < len(variant.nodes) <= LESS:
+            return []
+        found = []
+        for other in hit.level.variants(rest=True):
+            if other.kind == variant.kind and set(other.nodes) < set(variant.nodes):
+                less = self.look(hit.level, (other,))
+                if less is not None:
+                    other.price = variant.price - 0.01
+                    found.append(less)
+        return found
+
+    def engines(self, level: Level, backward: Backward, everywhere: bool) -> list[Hit]:
+        """The wrong engines of gradients that explain what was observed."""
+        hits: list[Hit] = []
+        for mistake in backward.mistakes(everywhere):
+            if self.over:
+                break
+            self.tried += 1
+            graph = mistake.graph()
+            error = fits(level.judge, graph, level.feeds)
+            if error is not None:
+                nothing = Rewrite({}, {})
+                variant = Variant(mistake.name, mistake.phrase, 1.0, mistake.tensors, lambda: Rewrite({}, {}))
+                hits.append(Hit((variant,), nothing, level, error, graph))
         return hits
 
     def look(self, level: Level, chosen: tuple[Variant, ...], rewrite: Rewrite | None = None) -> Hit | None:

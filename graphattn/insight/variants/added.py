@@ -1,4 +1,7 @@
-"""A step too many: a function on a tensor that needs none, a constant factor or offset."""
+"""A step too many: a function on a tensor that needs none, a constant factor or offset.
+
+What only moves numbers is left to the step that made them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def functions() -> list[Op]:
 
 
 def _functions(intended: Intended, node: Node) -> Iterator[Option]:
-    for port, spec in enumerate(node.outputs):
+    for port, spec in enumerate(() if node.op.moves and node.operands else node.outputs):
         if spec.kind != "float" or not spec.rank:
             continue
         for op in functions():
@@ -53,7 +56,7 @@ def _applying(op: Op | str, port: int, attributes: dict[str, object]):
 
 
 def _factors(intended: Intended, node: Node) -> Iterator[Option]:
-    for port, spec in enumerate(node.outputs):
+    for port, spec in enumerate(() if node.op.moves and node.operands else node.outputs):
         if spec.kind != "float":
             continue
         for way, value, told, price in constants(intended, spec.shape[-1] if spec.rank else 1):
@@ -61,7 +64,8 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
             yield Option((port, way, value), words, price, _applying("scale", port, {way: value}))
         for value in (1, -1):
             words = f"with {value} added to {{the}}"
-            yield Option((port, "add", value), words, 2.0, _adding(port, value))
+            price = 2.0 if node.operands or node.op.fed else 1.5  # a table: positions that count from 1
+            yield Option((port, "add", value), words, price, _adding(port, value))
 
 
 def _adding(port: int, value: int):
@@ -77,6 +81,8 @@ def _adding(port: int, value: int):
 def constants(intended: Intended, width: int) -> Iterator[tuple[str, object, str, float]]:
     """(attribute of scale, value, how it is told, price)."""
     for name, size in intended.sizes:
+        if name == "size":
+            continue
         yield "sqrt", size, f"divided by √{name} = √{size}", 1.7
         yield "multiply", math.sqrt(size), f"times √{name} = √{size}", 1.7
         yield "divide", size, f"divided by {name} = {size}", 1.8
@@ -92,4 +98,4 @@ def constants(intended: Intended, width: int) -> Iterator[tuple[str, object, str
     yield "divide", math.log(2), "times log₂ e", 1.8
     yield "sqrt", 2, "divided by √2", 2.0
     yield "multiply", math.sqrt(2), "times √2", 2.0
-    yield "multiply", 0, "set to 0", 2.0
+    yield "multiply", 0, "set to 0", 1.8

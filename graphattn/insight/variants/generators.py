@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from .added import added, factors
 from .attributes import attributes
+from .axes import axes
 from .constants import constants
 from .declared import declared
+from .groups import Group
 from .heads import heads
 from .intended import Intended
 from .masks import masks
@@ -15,18 +18,19 @@ from .move import move
 from .operands import operands
 from .reading import reading
 from .repeat import repeat
+from .shift import shift
 from .sibling import sibling
 from .skip import skip
 from .swap import swap
 from .variant import Generator, Variant
 
 GENERATORS: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, operands, heads, swap, reading, move, sibling, constants,
-    repeat, added, factors,
+    skip, attributes, declared, masks, operands, heads, axes, swap, reading, move, sibling, constants,
+    repeat, added, factors, shift,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
-LATE: tuple[Generator, ...] = (repeat, added, factors)
+LATE: tuple[Generator, ...] = (repeat, added, factors, shift)
 """Those whose variants are all unlikely."""
 UNLIKELY = 0.6
 """What it costs to believe that one of several alike was got wrong alone."""
@@ -34,21 +38,32 @@ UNLIKELY = 0.6
 
 def variants(
     intended: Intended, nodes: Iterable[str] | None = None, generators: Iterable[Generator] = GENERATORS,
-    rest: bool | None = None,
+    rest: bool | None = None, thorough: bool = True,
 ) -> Iterator[Variant]:  # fmt: skip
     """Every variant of the graph, or those about the nodes alone that are named. What is done to one of
     several nodes of a role costs more than what is done to them all. `rest` asks for one part: True for what
-    costs at least `UNLIKELY` more than the likeliest, False for all else."""
+    costs at least `UNLIKELY` more than the likeliest, False for all else. Not `thorough` leaves out what is
+    unlikely twice."""
     chosen = None if nodes is None else set(nodes)
     for group in intended.groups:
         if chosen is not None and not chosen.issuperset(group):
             continue
-        alone = len(group) == 1 and len(intended.siblings[group[0]]) > 1
+        alone = len(group) == 1 and _is_parallel(intended, intended.siblings[group[0]])
         for generator in generators:
             if rest is not None and rest != (alone or generator in LATE):
+                continue
+            if alone and generator in LATE and not thorough:
                 continue
             for variant in generator(intended, group):
                 variant.intended = intended
                 if alone:
                     variant.price += UNLIKELY
+                elif len(group) == 2 and len(intended.siblings[group[0]]) == 3:
+                    variant.price += UNLIKELY / 2
                 yield variant
+
+
+def _is_parallel(intended: Intended, group: Group) -> bool:
+    """Whether a role is several nodes side by side (heads), not one after the other (layers): these are rather
+    got wrong all alike."""
+    return len(group) > 1 and not any(intended.depends(b, on=a) for a, b in pairwise(group))

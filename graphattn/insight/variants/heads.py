@@ -19,6 +19,7 @@ def heads(intended: Intended, group: Group) -> Iterator[Variant]:
         yield from _dealt(intended, group, nodes)
         yield from _along(intended, group, nodes)
         yield from _read_across(intended, group, nodes)
+    yield from _handed_out(intended, group, nodes)
     for node in nodes if len(nodes) == 1 else ():
         yield from _gathered(intended, node)
 
@@ -127,6 +128,35 @@ def _along(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
 
     words = f"with {the(intended, group)} along the heads"
     yield Variant("axis", words, 1.2, group, one(intended, act))
+
+
+def _handed_out(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
+    """The parts of a tensor go to those who read them in another order."""
+    uses = [_uses(intended, node) for node in nodes]
+    if any(len(use) < 2 for use in uses):
+        return
+    ways = [dict(orders([ref for _, _, ref in use])) for use in uses]
+    for told in ways[0]:
+        if all(told in way for way in ways) and any(
+            _differ(way[told], [ref for _, _, ref in use]) for way, use in zip(ways, uses, strict=True)
+        ):
+
+            def act(draft: Draft, told: str = told) -> None:
+                for way, use in zip(ways, uses, strict=True):
+                    for (name, slot, _), ref in zip(use, way[told], strict=True):
+                        draft.operand(name, slot, ref)
+
+            words = f"with the parts of {the(intended, group)} handed out {told}"
+            yield Variant("dealt", words, 1.25, group, one(intended, act))
+
+
+def _uses(intended: Intended, node: Node) -> list[tuple[str, int, Ref]]:
+    """(who reads it, in which slot, part) of parts that are all alike, in the order of the graph."""
+    if len(node.ports) < 2 or any(not like(spec, node.outputs[0]) for spec in node.outputs):
+        return []
+    refs = [Ref(node.name, port) for port in range(len(node.ports))]
+    found = [(name, slot, ref) for ref in refs for name, slot in intended.users.get(ref, ())]
+    return sorted(found, key=lambda use: (intended.order[use[0]], use[1]))
 
 
 def _read_across(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:

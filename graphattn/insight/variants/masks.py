@@ -8,6 +8,7 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
+from .shift import moved
 from .variant import Option, Variant, each
 
 Change = Callable[[Draft, Node, Ref], Ref]
@@ -84,7 +85,7 @@ def _shifted(shape: tuple[int, ...], axis: int, step: int) -> Change:
     """Moved along an axis by one; what comes in is what stood at the edge."""
 
     def change(draft: Draft, node: Node, ref: Ref) -> Ref:
-        return _moved(draft, node, ref, shape, axis, step, edge=True)
+        return moved(draft, node, ref, shape, axis, step, edge=True)
 
     return change
 
@@ -93,31 +94,10 @@ def _edged(shape: tuple[int, ...], step: int, op: str) -> Change:
     """Together with itself moved by one key; nothing comes in."""
 
     def change(draft: Draft, node: Node, ref: Ref) -> Ref:
-        moved = _moved(draft, node, ref, shape, -1, step, edge=False)
-        return draft.add(op, [ref, moved], near=node, name="edge_moved")
+        other = moved(draft, node, ref, shape, -1, step, edge=False)
+        return draft.add(op, [ref, other], near=node, name="edge_moved")
 
     return change
-
-
-def _moved(draft: Draft, node: Node, ref: Ref, shape: tuple[int, ...], axis: int, step: int, edge: bool) -> Ref:
-    size = shape[axis]
-    if size < 2:
-        return ref
-    later = step > 0
-    cut = draft.add(
-        "split", [ref], {"parts": (size - 1, 1) if later else (1, size - 1), "axis": axis}, near=node
-    )
-    kept = Ref(cut.node, 0 if later else 1)
-    if edge:
-        ends = draft.add(
-            "split", [ref], {"parts": (1, size - 1) if later else (size - 1, 1), "axis": axis}, near=node
-        )
-        end = Ref(ends.node, 0 if later else 1)
-        return draft.add(
-            "concat", [end, kept] if later else [kept, end], {"axis": axis}, near=node, name="shifted"
-        )
-    room = {"before": int(later), "after": int(not later), "axis": axis, "value": False}
-    return draft.add("pad", [kept], room, near=node, name="shifted")
 
 
 def _uses(intended: Intended, node: Node) -> Iterator[Option]:

@@ -54,7 +54,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
                         seen.add(made)
                         key = (*way, user.op.name, used, port)
                         following.append((made, key))
-                        yield ("after", key), made, 1.2 + 0.1 * away
+                        yield ("after", key), made, 1.25 + 0.1 * away
         here = following[:8]
     source = node.operands[slot]
     for name, used in intended.users.get(source, ()) if source is not None else ():
@@ -70,7 +70,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
             return
         for place, ref in enumerate(producer.operands):
             if ref is not None and intended.spec(ref).kind == "float":
-                yield ("before", away, place), ref, 1.2 + 0.1 * away
+                yield ("before", away, place), ref, 1.25 + 0.1 * away
         now = next((ref for ref in producer.operands if ref is not None), None)
 
 

@@ -30,6 +30,8 @@ def one_row(spec: Spec) -> Spec:
 def row_of(value: Any, row: int, rank: int) -> Any:
     """One row of a tensor, in every batch."""
     if rank == 2:
+        if row >= len(value):
+            raise GraphError(f"there is no row {row} of {len(value)}")
         return [value[row]]
     return [row_of(block, row, rank - 1) for block in value]
 

@@ -1,0 +1,78 @@
+"""Gradients that were observed: the graph is differentiated, and mistakes are looked for on its backward nodes
+as on all others, and in the engine that put them together.
+
+A name `d_x` that the graph does not have is the gradient of x, of the results that have one cell or whose
+cotangent is fed (`d_y` for y).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.errors import GraphError
+from ...core.graph import Graph
+from ...core.trace import run
+from ...passes.engine_mistakes import EngineMistake, engine_mistakes
+from ...passes.gradient import differentiate
+from .judge import Judge, apart, within
+from .observed import rows_of
+
+PREFIX = "d_"
+
+
+@dataclass(frozen=True)
+class Backward:
+    """A differentiated graph, and what it was differentiated from."""
+
+    graph: Graph
+    forward: Graph
+    of: tuple[str, ...]
+    wrt: tuple[str, ...]
+
+    def mistakes(self, everywhere: bool) -> Iterator[EngineMistake]:
+        """Wrong engines, by whether they go wrong everywhere."""
+        return (m for m in engine_mistakes(self.forward, self.of, self.wrt) if m.everywhere is everywhere)
+
+
+def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any]) -> Backward | None:
+    """The graph with the gradients that the names ask for; None where they ask for none."""
+    wrt = tuple(
+        name.removeprefix(PREFIX) for name in names
+        if name.startswith(PREFIX) and not (name in graph or name in feeds) and name[len(PREFIX) :] in graph
+    )  # fmt: skip
+    if not wrt:
+        return None
+    results = {name: tensor for name, tensor in graph.outputs.items() if tensor.kind == "float"}
+    of = tuple(name for name, t in results.items() if t.spec.size == 1 or PREFIX + name in feeds)
+    if not of:
+        raise GraphError(
+            f"gradients were observed ({PREFIX}{wrt[0]}, …), but no result has one cell or a fed cotangent;"
+            f" expected {PREFIX}{next(iter(results), 'y')} in feeds, of the shape of that result"
+        )
+    made = differentiate(graph, of, wrt)
+    return Backward(made.graph, graph, of, wrt)
+
+
+def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:
+    """The largest difference left where a wrong engine gives what was observed, None where it does not."""
+    names = [o.name for o in judge.observed]
+    try:
+        given = {name: value for name, value in feeds.items() if name in graph.inputs}
+        trace = run(graph, given, targets=names, allow_nonfinite=True)
+    except GraphError:
+        return None
+    largest = 0.0
+    for o, rank, room in zip(judge.observed, judge.ranks, judge.strict, strict=True):
+        rows = rows_of(trace[o.name], rank)
+        if not within(rows, o.rows, _wider(room)):
+            return None
+        largest = max(largest, apart(rows, o.rows))
+    return largest
+
+
+def _wider(room: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The room that a gradient of another size may need: that of the largest cell of the tensor."""
+    most = max((m for row in room for m in row), default=0.0)
+    return [[most] * len(row) for row in room]

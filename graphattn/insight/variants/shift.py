@@ -1,0 +1,66 @@
+"""Rows stand elsewhere: all later or earlier, or one in the place of all, as positions of the batch are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.graph import Node, Ref
+from .draft import Draft
+from .groups import Group
+from .intended import Intended
+from .variant import Option, Variant, each
+
+MOST = 8
+"""The most rows of which one is tried in the place of all."""
+
+
+def shift(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("rows", _options, intended, group)
+
+
+def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    if len(node.ports) != 1 or node.op.drawn == "inside" or (node.op.moves and node.operands):
+        return
+    spec = node.outputs[0]
+    if spec.kind != "float" or spec.rank < 2 or spec.shape[-2] < 2:
+        return
+    for step in (1, -1, 2, -2):
+        if abs(step) < spec.shape[-2]:
+            told = f"{abs(step)} {'later' if step > 0 else 'earlier'}"
+            words = f"with the rows of {{the}} {told}, the {'first' if step > 0 else 'last'} repeated"
+            yield Option(step, words, 1.75, lambda d, n, s=step: _rows(d, n, spec.shape, s))
+    for row in range(min(spec.shape[-2], MOST)):
+        words = f"with row {row} of {{the}} in the place of all"
+        yield Option(("all", row), words, 1.8, lambda d, n, r=row: _all(d, n, spec.shape, r))
+
+
+def _rows(draft: Draft, node: Node, shape: tuple[int, ...], step: int) -> None:
+    before = set(draft.nodes)
+    made = moved(draft, node, Ref(node.name), shape, -2, step, edge=True)
+    draft.redirect(Ref(node.name), made, apart_from=tuple(set(draft.nodes) - before))
+
+
+def _all(draft: Draft, node: Node, shape: tuple[int, ...], row: int) -> None:
+    sizes = (row, 1, shape[-2] - 1 - row)
+    cut = draft.add("split", [Ref(node.name)], {"parts": sizes, "axis": -2}, near=node, name="cut")
+    whole = draft.add("broadcast", [Ref(cut.node, 1)], {"shape": shape}, near=node, name="one_row")
+    draft.redirect(Ref(node.name), whole, apart_from=(cut.node, whole.node))
+
+
+def moved(draft: Draft, node: Node, ref: Ref, shape: tuple[int, ...], axis: int, step: int, edge: bool) -> Ref:
+    """A tensor moved along an axis; what comes in is what stood at the edge, or else False (0)."""
+    size, away, later = shape[axis], abs(step), step > 0
+    if size <= away:
+        return ref
+    cuts = (size - away, away) if later else (away, size - away)
+    cut = draft.add("split", [ref], {"parts": cuts, "axis": axis}, near=node, name="cut")
+    kept = Ref(cut.node, 0 if later else 1)
+    if edge:
+        parts = (1, size - 1) if later else (size - 1, 1)
+        ends = draft.add("split", [ref], {"parts": parts, "axis": axis}, near=node, name="edge")
+        end = [Ref(ends.node, 0 if later else 1)] * away
+        return draft.add(
+            "concat", [*end, kept] if later else [kept, *end], {"axis": axis}, near=node, name="shifted"
+        )
+    room = {"before": away * later, "after": away * (not later), "axis": axis, "value": False}
+    return draft.add("pad", [kept], room, near=node, name="shifted")

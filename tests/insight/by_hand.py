@@ -1,0 +1,541 @@
+"""A transformer layer written by hand on lists of floats, right, or wrong in one of many ways.
+
+    layer(base, feeds, wrong=None) -> y             plain Python, which shares nothing with graphattn
+    intended(base) -> Graph                         the same layer as a graph of graphattn's ops
+
+`wrong` is an id of mistakes.json, or one of `INVENTED`: mistakes that no list has. `base` says what the layer
+has besides causal attention, pre-LN and an MLP: see `BASES`.
+"""
+
+import math
+from random import Random
+
+from graphattn import Graph
+
+N, D, F, EPS = 5, 12, 7, 1e-05
+BASES = {
+    "plain": {}, "pe": {"positions": True}, "rope": {"rope": True}, "alibi": {"alibi": True},
+    "softcap": {"softcap": 2.0}, "window": {"window": 2}, "gqa": {"heads": 6, "groups": 3},
+    "blind": {"blind": True}, "masks": {"masks": True}, "large": {"large": True}, "batch": {"batch": 3, "causal": False},
+}  # fmt: skip
+
+
+def options(base):
+    given = {"heads": 3, "groups": None, "positions": False, "rope": False, "alibi": False, "softcap": None,
+             "window": None, "blind": False, "masks": False, "large": False, "batch": None, "causal": True, **BASES[base]}  # fmt: skip
+    given["groups"] = given["groups"] or given["heads"]
+    return given
+
+
+def feeds_of(base, seed=0):
+    o, random = options(base), Random(seed)
+    d_k = D // o["heads"]
+
+    def draw(*shape, size=1.0):
+        if len(shape) == 1:
+            return [round(random.gauss(0, 1) * size, 3) for _ in range(shape[0])]
+        return [draw(*shape[1:], size=size) for _ in range(shape[0])]
+
+    lead = () if o["batch"] is None else (o["batch"],)
+    f = {"X": draw(*lead, N, D)}
+    for norm in ("1", "2"):
+        f[f"gamma{norm}"], f[f"beta{norm}"] = [1 + v for v in draw(D, size=0.3)], draw(D, size=0.3)
+    wide = d_k * o["groups"]
+    for part, rows in (("q", D), ("k", wide), ("v", wide), ("o", D)):
+        f[f"w_{part}"] = draw(rows, D, size=(60.0 if o["large"] and part == "q" else 1.0) / math.sqrt(D))
+        f[f"b_{part}"] = draw(rows, size=0.3)
+    f["w_in"], f["b_in"] = draw(F, D, size=0.4), draw(F, size=0.3)
+    f["w_out"], f["b_out"] = draw(D, F, size=0.4), draw(D, size=0.3)
+    if o["masks"]:
+        f["see"] = [
+            [[bool((i + j + h) % (h + 2)) or j == i for j in range(N)] for i in range(N)]
+            for h in range(o["heads"])
+        ]
+    return f
+
+
+# ---------------------------------------------------------------- the graph
+
+
+def intended(base):
+    o = options(base)
+    h, groups = o["heads"], o["groups"]
+    d_k, g = D // h, Graph(f"layer_{base}")
+    lead = () if o["batch"] is None else (o["batch"],)
+    x = g.input("X", (*lead, N, D), (*(None for _ in lead), "token", "feature"))
+    p = {}
+    for name, value in feeds_of(base).items():
+        if name not in ("X", "see"):
+            p[name] = g.parameter(
+                name, (len(value), len(value[0])) if isinstance(value[0], list) else (len(value),)
+            )
+    if o["positions"]:
+        x = g.add(x, g.positional_encoding(N, D, name="pe"), name="x")
+    norm = g.layernorm(x, p["gamma1"], p["beta1"], eps="1e-05", name="norm1")
+    parts = {part: g.linear(norm, p[f"w_{part}"], p[f"b_{part}"], name=part) for part in "qkv"}
+    heads = {
+        part: list(g.split(t, h if part == "q" else groups, name=f"{part}_heads")) for part, t in parts.items()
+    }
+    for part in "kv":
+        heads[part] = [t for t in heads[part] for _ in range(h // groups)]
+    if o["rope"]:
+        cos, sin = g.rope_angles(N, d_k, name="angles")
+        for part in "qk":
+            heads[part] = [g.rope(t, cos, sin, name=f"{part}_turned{i}") for i, t in enumerate(heads[part])]
+    if o["window"]:
+        see = g.window_mask(N, left=o["window"] - 1, right=0, name="visible")
+    elif o["blind"]:
+        rows = [[j <= i and i != 2 for j in range(N)] for i in range(N)]
+        see = g.constant(rows, name="visible")
+    else:
+        see = g.causal_mask(N, name="visible") if o["causal"] else None
+    biases = g.split(g.alibi_bias(h, N, name="alibi"), h, axis=0) if o["alibi"] else None
+    sees = None
+    if o["masks"]:
+        sees = g.split(g.input("see", (h, N, N), kind="bool"), h, axis=0, name="sees")
+    outs = []
+    for i in range(h):
+        scores = g.matmul(heads["q"][i], heads["k"][i].T, name=f"head{i}.scores")
+        scaled = g.scale(scores, sqrt=d_k, name=f"head{i}.scaled")
+        if o["softcap"]:
+            scaled = g.softcap(scaled, cap=o["softcap"], name=f"head{i}.capped")
+        if biases:
+            scaled = g.add(scaled, g.reshape(biases[i], (N, N), name=f"head{i}.bias"), name=f"head{i}.biased")
+        own = see if sees is None else g.reshape(sees[i], (N, N), name=f"head{i}.visible")
+        masked = scaled if own is None else g.mask(scaled, own, name=f"head{i}.masked")
+        weights = g.softmax(masked, name=f"head{i}.weights")
+        outs.append(g.matmul(weights, heads["v"][i], absorb_zeros=True, name=f"head{i}.out"))
+    proj = g.linear(g.concat(*outs, name="concat"), p["w_o"], p["b_o"], name="proj")
+    y = g.add(x, proj, name="residual1")
+    norm = g.layernorm(y, p["gamma2"], p["beta2"], eps="1e-05", name="norm2")
+    act = g.gelu(g.linear(norm, p["w_in"], p["b_in"], name="fc"), name="act")
+    g.output(y=g.add(y, g.linear(act, p["w_out"], p["b_out"], name="mlp"), name="residual2"))
+    return g
+
+
+# ---------------------------------------------------------------- by hand
+
+
+def T(m):
+    return [list(c) for c in zip(*m, strict=True)]
+
+
+def mm(a, b):
+    return [[sum(x * y for x, y in zip(r, c, strict=True)) for c in T(b)] for r in a]
+
+
+def lin(x, w, b=None):
+    return [
+        [sum(p * q for p, q in zip(r, u, strict=True)) + (b[j] if b else 0.0) for j, u in enumerate(w)]
+        for r in x
+    ]
+
+
+def plus(a, b, s=1.0):
+    return [[p + s * q for p, q in zip(r, t, strict=True)] for r, t in zip(a, b, strict=True)]
+
+
+def ln(x, gamma, beta, eps=EPS, kind=None):
+    out = []
+    for r in x:
+        n = len(r)
+        mean = 0.0 if kind == "L11" else sum(r) / n
+        var = sum((v - mean) ** 2 for v in r) / (n - 1 if kind == "L3" else n)
+        root = {
+            "L4": math.sqrt(var) + eps, "L7": var + eps, "I_rsqrt": 1 / math.sqrt(var + eps),
+            "I_abs": sum(abs(v - mean) for v in r) / n + eps,
+        }.get(kind, math.sqrt(var + eps))  # fmt: skip
+        row = [(v - mean) / root for v in r]
+        if kind == "I_uncentred":
+            row = [v / root for v in r]
+        if kind == "I_gamma_after":
+            out.append([(v + b) * g for v, g, b in zip(row, gamma, beta, strict=True)])
+        elif kind == "I_one_plus":
+            out.append([v * (1 + g) + b for v, g, b in zip(row, gamma, beta, strict=True)])
+        elif kind == "I_no_gamma":
+            out.append([v + b for v, b in zip(row, beta, strict=True)])
+        elif kind == "I_no_beta":
+            out.append([v * g for v, g in zip(row, gamma, strict=True)])
+        elif kind == "I_columns":
+            out.append(row)
+        else:
+            out.append([v * g + b for v, g, b in zip(row, gamma, beta, strict=True)])
+    return out
+
+
+def gelu(v, kind=None):
+    if kind == "G2":
+        return v / (1 + math.exp(-1.702 * v))
+    if kind == "I_gelu_tanh":
+        return 0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
+    if kind == "I_relu":
+        return max(v, 0.0)
+    if kind == "I_silu":
+        return v / (1 + math.exp(-v))
+    if kind == "I_no_act":
+        return v
+    if kind == "I_gelu_no_half":
+        return v * (1 + math.erf(v / math.sqrt(2)))
+    if kind == "I_gelu_no_root":
+        return 0.5 * v * (1 + math.erf(v))
+    return 0.5 * v * (1 + math.erf(v / math.sqrt(2)))
+
+
+def position_table(kind):
+    rows = []
+    for p in range(N):
+        at = p + 1 if kind == "E7" else max(p - 2, 0) if kind == "E10" else 2 if kind == "E8" else p
+        if kind == "I_pe_reversed":
+            at = N - 1 - p
+        d = D
+        rate = [
+            math.exp(-2 * i) if kind == "E4"
+            else (1000.0 if kind == "I_pe_base" else 10000.0) ** (-(i if kind == "I_pe_half" else 2 * i) / d)
+            for i in range(d // 2)
+        ]  # fmt: skip
+        s, c = [math.sin(at * r) for r in rate], [math.cos(at * r) for r in rate]
+        if kind == "I_pe_cos_first":
+            s, c = c, s
+        row = [*s, *c] if kind == "E1" else [v for pair in zip(s, c, strict=True) for v in pair]
+        if kind == "I_pe_tripled":
+            row = [v * math.sqrt(d) for v in row]
+        rows.append(row)
+    return rows
+
+
+def rotate(x, kind):
+    d, out = len(x[0]), []
+    for p, r in enumerate(x):
+        at = p + 1 if kind == "I_rope_from_1" else p
+        base = 500000.0 if kind == "I_rope_base" else 10000.0
+        angle = [at * base ** (-2 * i / d) for i in range(d // 2)]
+        if kind == "I_rope_rate":
+            angle = [at * base ** (-i / d) for i in range(d // 2)]
+        if kind == "I_rope_degrees":
+            angle = [a * math.pi / 180 for a in angle]
+        if kind == "T3":
+            angle = [-a for a in angle]
+        h = d // 2
+        if kind == "T1":
+            row = list(r)
+            for i, a in enumerate(angle):
+                u, v = r[2 * i], r[2 * i + 1]
+                row[2 * i], row[2 * i + 1] = (
+                    u * math.cos(a) - v * math.sin(a),
+                    u * math.sin(a) + v * math.cos(a),
+                )
+        elif kind == "T2":
+            both = [a for a in angle for _ in range(2)]
+            crossed = [*(-v for v in r[h:]), *r[:h]]
+            row = [u * math.cos(a) + w * math.sin(a) for u, w, a in zip(r, crossed, both, strict=True)]
+        elif kind == "I_rope_swapped":
+            row = [*(u * math.sin(a) - v * math.cos(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True)),
+                   *(u * math.cos(a) + v * math.sin(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True))]  # fmt: skip
+        else:
+            s = -1 if kind == "I_rope_reflect" else 1
+            row = [*(u * math.cos(a) - s * v * math.sin(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True)),
+                   *(u * math.sin(a) + v * math.cos(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True))]  # fmt: skip
+        out.append(row)
+    return out
+
+
+def softmax_rows(x, kind=None):
+    out = []
+    for r in x:
+        if all(v == -math.inf for v in r) and kind != "M14":
+            out.append([1 / len(r)] * len(r) if kind == "I_uniform" else [0.0] * len(r))
+            continue
+        if kind == "X3":
+            try:
+                e = [math.exp(v) for v in r]
+            except OverflowError:
+                e = [math.exp(v) if v < 709 else math.inf for v in r]
+            t = sum(e)
+            out.append([v / t if not (math.isinf(v) and math.isinf(t)) else math.nan for v in e])
+            continue
+        m = max(r)
+        e = [(2.0 ** (v - m) if kind == "X6" else math.exp(v - m)) if v > -math.inf else 0.0 for v in r]
+        if m == -math.inf:
+            out.append([math.nan] * len(r))
+            continue
+        t = sum(e) + (1 if kind == "I_softmax_one" else math.exp(-m) if kind == "I_softmax_sink" else 0)
+        if kind == "I_softmax_max":
+            t = max(e)
+        if kind == "I_no_normalize":
+            t = 1.0
+        if kind == "I_square":
+            out.append([(v / t) ** 2 for v in e])
+            continue
+        out.append([v / t for v in e])
+    return out
+
+
+def cut(x, count, kind=None):
+    """(n, count·d) in pieces (n, d)."""
+    n, w = len(x), len(x[0])
+    d = w // count
+    if kind == "H1":
+        flat = [v for r in x for v in r]
+        return [[flat[(c * n + i) * d : (c * n + i + 1) * d] for i in range(n)] for c in range(count)]
+    if kind == "I_interleaved":
+        return [[r[c::count] for r in x] for c in range(count)]
+    return [[r[c * d : (c + 1) * d] for r in x] for c in range(count)]
+
+
+def layer(base, feeds, wrong=None):
+    o = options(base)
+    if o["batch"] is not None:
+        if wrong == "P11":
+            turned = [[feeds["X"][b][n] for b in range(o["batch"])] for n in range(N)]
+            out = [single(base, feeds, x, None, n=o["batch"]) for x in turned]
+            return [[out[n][b] for n in range(N)] for b in range(o["batch"])]
+        return [single(base, feeds, x, wrong) for x in feeds["X"]]
+    return single(base, feeds, feeds["X"], wrong)
+
+
+def single(base, f, x, wrong, n=N):
+    o = options(base)
+    h, groups = o["heads"], o["groups"]
+    d_k = D // h
+    x0 = x
+    if o["positions"] and wrong != "I_pe_left_out":
+        x = plus(x, position_table(wrong))
+    if wrong == "I_embed_scale":
+        x = [[v * math.sqrt(D) for v in r] for r in x]
+    norm = (
+        x
+        if wrong in ("L12", "I_no_norm1")
+        else ln(x, f["gamma1"], f["beta1"], 0.001 if wrong == "L6" else EPS, wrong)
+    )
+    if wrong == "I_norm_twice":
+        norm = ln(norm, f["gamma1"], f["beta1"])
+    if wrong == "I_gammas_swapped":
+        norm = ln(x, f["gamma2"], f["beta2"])
+    q = lin(x if wrong == "I_q_raw" else norm, T(f["w_q"]) if wrong == "P2" else f["w_q"], f["b_q"])
+    k = lin(x if wrong == "L14" else norm, f["w_k"], f["b_k"])
+    v = lin(x if wrong == "L14" else norm, f["w_v"], None if wrong == "P3" else f["b_v"])
+    if wrong == "I_bias_twice":
+        v = plus(v, [f["b_v"]] * n)
+    if wrong == "I_v_from_k":
+        v = lin(norm, f["w_k"], f["b_k"])
+    if wrong == "I_biases_swapped":
+        q, k = lin(norm, f["w_q"], f["b_k"]), lin(norm, f["w_k"], f["b_q"])
+    if wrong == "P5":
+        q, k, v = ([[max(c, 0.0) for c in r] for r in t] for t in (q, k, v))
+    if wrong == "P6":
+        q, k = k, q
+    if wrong == "I_qv":
+        q, v = v, q
+    qs, ks, vs = cut(q, h, wrong), cut(k, groups, wrong), cut(v, groups, wrong)
+    if wrong == "H4":
+        flat = [*qs, *ks, *vs]
+        qs, ks, vs = ([flat[3 * i + c] for i in range(h)] for c in range(3))
+    if wrong == "H7":
+        qs = [qs[0]] * h
+    if wrong == "I_kv_shared":
+        ks, vs = [ks[0]] * h, [vs[0]] * h
+    if wrong == "I_v_reversed":
+        vs = vs[::-1]
+    if groups != h:
+        r = h // groups
+        ks, vs = ([t[i % groups if wrong == "H9" else i // r] for i in range(h)] for t in (ks, vs))
+        if wrong == "I_gqa_v_only":
+            vs = [vs[(i % groups) * r] for i in range(h)]
+    if o["rope"]:
+        if wrong != "I_rope_not_q":
+            qs = [rotate(t, wrong) for t in qs]
+        if wrong != "I_rope_not_k":
+            ks = [rotate(t, wrong) for t in ks]
+        if wrong == "I_rope_v_too":
+            vs = [rotate(t, None) for t in vs]
+    all_logits = []
+    sees = []
+    for i in range(h):
+        s = mm(qs[i], T(ks[i]))
+        divisor = {"S1": 1.0, "S6": 1.0, "S3": math.sqrt(D), "I_d": d_k, "I_sqrt_n": math.sqrt(n), "I_sqrt_h": math.sqrt(h),
+                   "I_quarter": d_k**0.25, "I_times": 1 / math.sqrt(d_k), "I_twice": d_k, "I_d_model": D}.get(wrong, math.sqrt(d_k))  # fmt: skip
+        s = [[c / divisor for c in r] for r in s]
+        if o["softcap"] and wrong not in ("M22", "I_no_cap"):
+            cap = o["softcap"]
+            s = [[cap * math.tanh(c if wrong == "I_cap_undivided" else c / cap) for c in r] for r in s]
+            if wrong == "I_cap_unmultiplied":
+                s = [[c / cap for c in r] for r in s]
+        if o["alibi"] and wrong != "I_no_alibi":
+            m = 2 ** math.floor(math.log2(h))
+            slopes = [2.0 ** (-8 * (j + 1) / m) for j in range(m)]
+            slopes += [2.0 ** (-8 * (2 * j + 1) / (2 * m)) for j in range(h - m)]
+            if wrong == "M24":
+                slopes = [2.0 ** (-8 * j / h) for j in range(h)]
+            if wrong == "I_alibi_all":
+                slopes = [2.0 ** (-8 * (j + 1) / h) for j in range(h)]
+            if wrong == "I_alibi_reversed":
+                slopes.reverse()
+            sign = -1 if wrong == "I_alibi_sign" else 1
+            s = [[c - sign * slopes[i] * abs(r - j) for j, c in enumerate(row)] for r, row in enumerate(s)]
+        left = o["window"] - 1 if o["window"] else n
+        left += {"M21": 1, "I_window_narrow": -1}.get(wrong, 0)
+        see = [[r - left <= j <= (r if o["causal"] else n) for j in range(n)] for r in range(n)]
+        if wrong == "I_window_both":
+            see = [[abs(r - j) <= left for j in range(n)] for r in range(n)]
+        if o["blind"]:
+            see[2] = [False] * n
+        if o["masks"]:
+            see = [list(r) for r in f["see"][h - 1 - i if wrong == "M20" else i]]
+        if wrong == "M7":
+            see = [[c and j != r for j, c in enumerate(row)] for r, row in enumerate(see)]
+        if wrong == "I_one_future":
+            see = [[j <= r + 1 for j in range(n)] for r in range(n)]
+        if wrong == "I_diagonal_only":
+            see = [[j == r for j in range(n)] for r in range(n)]
+        if wrong == "M3":
+            see = [[not c for c in row] for row in see]
+        if wrong == "M9":
+            see = T(see)
+        if wrong == "M11" or (wrong == "I_mask_one_head" and i == 1):
+            see = [[True] * n for _ in range(n)]
+        sees.append(see)
+        fill = {"M6": math.inf, "I_fill_zero": 0.0, "I_fill_minus_1": -1.0}.get(wrong, -math.inf)
+        if wrong in ("M1", "M2"):
+            masked = s
+        elif wrong == "I_mask_multiplied":
+            masked = [[c * float(b) for c, b in zip(r, t, strict=True)] for r, t in zip(s, see, strict=True)]
+        elif wrong == "I_mask_added":
+            masked = [[c + float(b) for c, b in zip(r, t, strict=True)] for r, t in zip(s, see, strict=True)]
+        else:
+            masked = [
+                [c if b else fill for c, b in zip(r, t, strict=True)] for r, t in zip(s, see, strict=True)
+            ]
+        if wrong == "M22":
+            cap = o["softcap"]
+            masked = [[cap * math.tanh(c / cap) for c in r] for r in masked]
+        all_logits.append(masked)
+    if wrong == "M6":
+        all_weights = [
+            [[math.nan] * n if math.inf in r else softmax_rows([r])[0] for r in m] for m in all_logits
+        ]
+    elif wrong == "X1":
+        all_weights = [T(softmax_rows(T(m))) for m in all_logits]
+    elif wrong == "X2":
+        stacked = [[softmax_rows([[m[r][j] for m in all_logits]])[0] for j in range(n)] for r in range(n)]
+        all_weights = [[[stacked[r][j][i] for j in range(n)] for r in range(n)] for i in range(h)]
+    elif wrong == "I_softmax_everything":
+        e = [[[math.exp(c) for c in r] for r in m] for m in all_logits]
+        all_weights = [[[c / sum(map(sum, m)) for c in r] for r in m] for m in e]
+    else:
+        all_weights = [softmax_rows(m, wrong) for m in all_logits]
+    outs = []
+    for i, w in enumerate(all_weights):
+        if wrong == "S6":
+            w = [[c / math.sqrt(d_k) for c in r] for r in w]
+        if wrong in ("M1", "M2"):
+            w = [[c * float(b) for c, b in zip(r, t, strict=True)] for r, t in zip(w, sees[i], strict=True)]
+        if wrong == "M2":
+            w = [[c / sum(r) for c in r] for r in w]
+        if wrong == "I_weights_turned":
+            w = T(w)
+        if wrong == "I_double_softmax":
+            w = softmax_rows(w)
+        if wrong == "I_scale_again":
+            w = [[c * math.sqrt(d_k) for c in r] for r in w]
+        source = {"I_out_k": ks, "I_out_q": qs}.get(wrong, vs)[i]
+        outs.append(mm(w, source))
+    if wrong in ("H5", "I_head_order"):
+        outs = outs[::-1] if wrong == "H5" else [*outs[1:], outs[0]]
+    if wrong == "I_merge":
+        flat = [c for t in outs for r in t for c in r]
+        concat = [flat[r * D : (r + 1) * D] for r in range(n)]
+    elif wrong == "I_merge_interleaved":
+        concat = [[outs[i][r][c] for c in range(d_k) for i in range(h)] for r in range(n)]
+    elif wrong == "I_heads_mean":
+        concat = [
+            [sum(outs[i][r][c] for i in range(h)) / h for _ in range(h) for c in range(d_k)] for r in range(n)
+        ]
+    else:
+        concat = [[c for i in range(h) for c in outs[i][r]] for r in range(n)]
+    if wrong == "P1":
+        proj = concat
+    elif wrong == "I_o_turned":
+        proj = lin(concat, T(f["w_o"]), f["b_o"])
+    elif wrong == "I_o_no_bias":
+        proj = lin(concat, f["w_o"])
+    else:
+        proj = lin(concat, f["w_o"], f["b_o"])
+    if wrong == "L12":
+        y = ln(plus(x, proj), f["gamma1"], f["beta1"])
+    elif wrong == "R1":
+        y = proj
+    elif wrong == "I_residual_norm":
+        y = plus(norm, proj)
+    elif wrong == "I_residual_x0":
+        y = plus(x0, proj)
+    elif wrong == "I_residual_half":
+        y = [[c / 2 for c in r] for r in plus(x, proj)]
+    elif wrong == "I_residual_minus":
+        y = plus(x, proj, -1.0)
+    elif wrong == "I_residual_twice":
+        y = plus(plus(x, x), proj)
+    else:
+        y = plus(x, proj)
+    second = "1" if wrong == "L15" else "2"
+    norm2 = y if wrong == "I_no_norm2" else ln(y, f[f"gamma{second}"], f[f"beta{second}"], kind=(
+        wrong if wrong in ("L3", "L4", "L7", "L11", "I_abs") else None
+    ))  # fmt: skip
+    if wrong == "I_mlp_x":
+        norm2 = norm
+    fc = lin(norm2, f["w_in"], f["b_in"])
+    act = [[gelu(c, wrong) for c in r] for r in fc]
+    if wrong == "I_act_after":
+        act = fc
+    mlp = lin(act, f["w_out"], None if wrong == "I_mlp_no_bias" else f["b_out"])
+    if wrong == "I_act_after":
+        mlp = [[gelu(c) for c in r] for r in mlp]
+    if wrong == "R3":
+        return plus(x, mlp)
+    if wrong == "I_no_residual2":
+        return mlp
+    if wrong == "I_parallel":
+        return plus(plus(x, proj), lin([[gelu(c) for c in r] for r in lin(ln(x, f["gamma2"], f["beta2"]), f["w_in"], f["b_in"])], f["w_out"], f["b_out"]))  # fmt: skip
+    if wrong == "I_final_norm":
+        return ln(plus(y, mlp), f["gamma2"], f["beta2"])
+    if wrong == "I_mlp_parallel_norm":
+        return plus(
+            y, lin([[gelu(c) for c in r] for r in lin(norm, f["w_in"], f["b_in"])], f["w_out"], f["b_out"])
+        )
+    return plus(y, mlp)
+
+
+LISTED = {
+    "S1": "plain", "S3": "plain", "S6": "plain", "M1": "plain", "M3": "plain", "M6": "plain", "M7": "plain",
+    "M9": "plain", "M11": "plain", "M14": "blind", "M20": "masks", "M21": "window", "M22": "softcap", "M24": "alibi",
+    "X1": "plain", "X2": "plain", "X3": "large", "X6": "plain", "H1": "plain", "H4": "plain", "H5": "plain",
+    "H7": "plain", "H9": "gqa", "P1": "plain", "P2": "plain", "P3": "plain", "P5": "plain", "P6": "plain",
+    "P11": "batch", "L3": "plain", "L4": "plain", "L6": "plain", "L7": "plain", "L11": "plain", "L12": "plain",
+    "L14": "plain", "L15": "plain", "R1": "plain", "R3": "plain", "E1": "pe", "E4": "pe", "E7": "pe", "E8": "pe",
+    "E10": "pe", "T1": "rope", "T2": "rope", "T3": "rope", "G2": "plain",
+}  # fmt: skip
+"""mistakes.json's, and what each is planted in. S0, M2, M19, M25 and N1 are no mistakes in value."""
+
+INVENTED = {
+    "I_d": "plain", "I_sqrt_n": "plain", "I_sqrt_h": "plain", "I_quarter": "plain", "I_times": "plain",
+    "I_d_model": "plain", "I_rsqrt": "plain", "I_abs": "plain", "I_uncentred": "plain", "I_gamma_after": "plain",
+    "I_one_plus": "plain", "I_no_gamma": "plain", "I_no_beta": "plain", "I_columns": "plain", "I_gelu_tanh": "plain",
+    "I_relu": "plain", "I_silu": "plain", "I_no_act": "plain", "I_gelu_no_half": "plain", "I_gelu_no_root": "plain",
+    "I_pe_reversed": "pe", "I_pe_base": "pe", "I_pe_half": "pe", "I_pe_cos_first": "pe", "I_pe_tripled": "pe",
+    "I_pe_left_out": "pe", "I_residual_x0": "pe", "I_rope_from_1": "rope", "I_rope_base": "rope", "I_rope_rate": "rope",
+    "I_rope_degrees": "rope", "I_rope_swapped": "rope", "I_rope_reflect": "rope", "I_rope_not_q": "rope",
+    "I_rope_not_k": "rope", "I_rope_v_too": "rope", "I_uniform": "blind", "I_softmax_one": "plain",
+    "I_softmax_sink": "plain", "I_softmax_max": "plain", "I_no_normalize": "plain", "I_square": "plain",
+    "I_interleaved": "plain", "I_embed_scale": "plain", "I_no_norm1": "plain", "I_norm_twice": "plain",
+    "I_gammas_swapped": "plain", "I_q_raw": "plain", "I_bias_twice": "plain", "I_v_from_k": "plain",
+    "I_biases_swapped": "plain", "I_qv": "plain", "I_kv_shared": "plain", "I_v_reversed": "plain",
+    "I_gqa_v_only": "gqa", "I_no_cap": "softcap", "I_cap_undivided": "softcap", "I_cap_unmultiplied": "softcap",
+    "I_no_alibi": "alibi", "I_alibi_all": "alibi", "I_alibi_reversed": "alibi", "I_alibi_sign": "alibi",
+    "I_window_narrow": "window", "I_window_both": "window", "I_one_future": "plain", "I_diagonal_only": "plain",
+    "I_mask_one_head": "plain", "I_fill_zero": "plain", "I_fill_minus_1": "plain", "I_mask_multiplied": "plain",
+    "I_mask_added": "plain", "I_softmax_everything": "plain", "I_weights_turned": "plain", "I_double_softmax": "plain",
+    "I_scale_again": "plain", "I_out_k": "plain", "I_out_q": "plain", "I_head_order": "plain", "I_merge": "plain",
+    "I_merge_interleaved": "plain", "I_heads_mean": "plain", "I_o_turned": "plain", "I_o_no_bias": "plain",
+    "I_residual_norm": "plain", "I_residual_half": "plain", "I_residual_minus": "plain", "I_residual_twice": "plain",
+    "I_no_norm2": "plain", "I_mlp_x": "plain", "I_act_after": "plain", "I_mlp_no_bias": "plain",
+    "I_no_residual2": "plain", "I_parallel": "plain", "I_final_norm": "plain",
+}  # fmt: skip
