@@ -13,7 +13,7 @@ from ..core.cells import Apply, Literal, add, where
 from ..core.elementwise import cell_of, unbroadcast
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 HIDDEN = float("-inf")
 
@@ -60,6 +60,13 @@ def expand(g, x, mask):
     return g.where(g.is_visible(mask, name="visible"), biased, hidden, name="chosen")
 
 
+def filled(g, x, mask):
+    """The same with a large negative number, which hides too, but where nothing is seen."""
+    if mask.kind != "bool":
+        return None
+    return g.where(mask, x, g.constant(-1e9, name="fill"), name="filled")
+
+
 def gradient(g, dy, y, x, mask):
     """What is hidden depends on nothing."""
     see = mask if mask.kind == "bool" else g.is_visible(mask)
@@ -97,6 +104,7 @@ register(
         gradient=gradient,
         cost=lambda x, mask: shape(x, mask).size if mask.kind == "float" else 0,
         masked=masked,
+        guises=(Declared("filled with −1e9", "with hidden cells at −1e9 and", filled),),
         samples=(
             Sample((matrix, [[True, False, True], [True, True, False]])),
             Sample((matrix, [[0.0, HIDDEN, 0.5], [-1e9, 0.0, HIDDEN]])),

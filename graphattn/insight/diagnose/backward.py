@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ...core.trace import run
+from ...core.run import run
 from ...passes.engine_mistakes import EngineMistake, engine_mistakes
 from ...passes.gradient import differentiate
 from .judge import Judge, apart, within

@@ -15,7 +15,7 @@ from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ...core.trace import run
+from ...core.run import run
 from ..variants import Intended, Rewrite, evaluate
 from .cut import uncut
 from .search import Hit

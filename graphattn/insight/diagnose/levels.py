@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ...core.graph import Graph, Ref
-from ..variants import GENERATORS, Intended, Variant, variants
+from ..variants import GENERATORS, Intended, Variant, guises, variants
 from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
@@ -37,13 +37,15 @@ class Level:
     known: Sequence[Graph] = ()
     """Graphs of coarser levels: what they have is not varied again."""
     declared: bool = True
+    guise: str = ""
+    """In which guise the graph is written; goes before what a variant says."""
     others: dict[Any, Intended] = field(default_factory=dict)
     """The whole graph on other feeds."""
 
     @property
     def least(self) -> float:
         """The least price of its variants."""
-        return 1.0 + (0.0 if self.name == "op" else INSIDE)
+        return 1.0 + {"op": 0.0, "guise": 2 * INSIDE}.get(self.name, INSIDE)
 
     @cached_property
     def _cut(self) -> tuple[Graph, dict[str, str], dict[Ref, Ref]]:
@@ -67,6 +69,8 @@ class Level:
     def variants(self, rest: bool = False) -> list[Variant]:
         """Every variant that can reach what differs, by price; of roles first, then the `rest`: of one node of
         several alike, and the unlikely."""
+        if self.name == "guise" and rest:
+            return []
         fresh = [name for name in self.intended.graph.nodes if not any(name in g.nodes for g in self.known)]
         generators = COARSE if self.name == "coarse" else GENERATORS
         if not self.declared:
@@ -82,6 +86,8 @@ class Level:
         ]
         for variant in found:
             variant.price += self.least - 1.0
+            if self.guise:
+                variant.phrase = f"{self.guise} {variant.phrase}"
         return sorted(found, key=lambda variant: variant.price)
 
 
@@ -97,8 +103,23 @@ def levels(
     yield Level("op", op, observed, feeds, accuracy, declared=with_declared)
     if primitive is not op:
         yield Level("primitive", primitive, observed, feeds, accuracy, (op,), with_declared)
+    for words, guised in _guises(op, feeds):
+        yield Level("guise", guised, observed, feeds, accuracy, declared=with_declared, guise=words)
     coarse = [graph.at(level) for level in ("head", "block")]
     for which in (coarse[0], *coarse[1:]):
         if which is not op and all(o.name in which for o in observed):
             yield Level("coarse", which, observed, feeds, accuracy, (op,), with_declared)
             op = which
+
+
+def _guises(op: Graph, feeds: Mapping[str, Any]) -> Iterator[tuple[str, Graph]]:
+    """The graph with all nodes of a role written in another guise that their op declares."""
+    if not any(node.op.guises for node in op.nodes.values()):
+        return
+    intended = Intended(op, feeds)
+    done: set[str] = set()
+    for group in intended.groups:
+        if intended.graph.nodes[group[0]].op.guises and done.isdisjoint(group):
+            done.update(group)
+            for guise, rewrite in guises(intended, group):
+                yield guise.phrase, rewrite.graph(op)

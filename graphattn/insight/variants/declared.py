@@ -31,12 +31,12 @@ def declared(intended: Intended, group: Group) -> Iterator[Variant]:
             )
 
 
-def guises(intended: Intended, group: Group) -> Iterator[tuple[str, Rewrite]]:
-    """The same nodes written in other ways: what is written, and the rewrite, which changes no value."""
+def guises(intended: Intended, group: Group) -> Iterator[tuple[Any, Rewrite]]:
+    """The same nodes written in other ways: the declaration, and the rewrite, which changes no value."""
     nodes = [intended.graph.nodes[name] for name in group]
     for guise in nodes[0].op.guises:
         if all(template(intended, node, guise.build) for node in nodes):
-            yield guise.name, one(intended, _act(nodes, guise))()
+            yield guise, one(intended, _act(nodes, guise))()
 
 
 def _act(nodes: Sequence[Node], declaration: Any) -> Callable[[Draft], None]:
