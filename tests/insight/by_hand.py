@@ -16,13 +16,15 @@ N, D, F, EPS = 5, 12, 7, 1e-05
 BASES = {
     "plain": {}, "pe": {"positions": True}, "rope": {"rope": True}, "alibi": {"alibi": True},
     "softcap": {"softcap": 2.0}, "window": {"window": 2}, "gqa": {"heads": 6, "groups": 3},
-    "blind": {"blind": True}, "masks": {"masks": True}, "large": {"large": True}, "batch": {"batch": 3, "causal": False},
+    "blind": {"blind": True}, "masks": {"masks": True}, "large": {"large": True},
+    "batch": {"batch": 3, "causal": False},
 }  # fmt: skip
 
 
 def options(base):
     given = {"heads": 3, "groups": None, "positions": False, "rope": False, "alibi": False, "softcap": None,
-             "window": None, "blind": False, "masks": False, "large": False, "batch": None, "causal": True, **BASES[base]}  # fmt: skip
+             "window": None, "blind": False, "masks": False, "large": False, "batch": None, "causal": True,
+             **BASES[base]}  # fmt: skip
     given["groups"] = given["groups"] or given["heads"]
     return given
 
@@ -228,13 +230,12 @@ def rotate(x, kind):
             both = [a for a in angle for _ in range(2)]
             crossed = [*(-v for v in r[h:]), *r[:h]]
             row = [u * math.cos(a) + w * math.sin(a) for u, w, a in zip(r, crossed, both, strict=True)]
-        elif kind == "I_rope_swapped":
-            row = [*(u * math.sin(a) - v * math.cos(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True)),
-                   *(u * math.cos(a) + v * math.sin(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True))]  # fmt: skip
         else:
+            u, v = r[:h], r[h:]
             s = -1 if kind == "I_rope_reflect" else 1
-            row = [*(u * math.cos(a) - s * v * math.sin(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True)),
-                   *(u * math.sin(a) + v * math.cos(a) for u, v, a in zip(r[:h], r[h:], angle, strict=True))]  # fmt: skip
+            first = [a * math.cos(t) - s * b * math.sin(t) for a, b, t in zip(u, v, angle, strict=True)]
+            second = [a * math.sin(t) + b * math.cos(t) for a, b, t in zip(u, v, angle, strict=True)]
+            row = [*second, *first] if kind == "I_rope_swapped" else [*first, *second]
         out.append(row)
     return out
 
@@ -352,8 +353,10 @@ def single(base, f, x, wrong, n=N):
     sees = []
     for i in range(h):
         s = mm(qs[i], T(ks[i]))
-        divisor = {"S1": 1.0, "S6": 1.0, "S3": math.sqrt(D), "I_d": d_k, "I_sqrt_n": math.sqrt(n), "I_sqrt_h": math.sqrt(h),
-                   "I_quarter": d_k**0.25, "I_times": 1 / math.sqrt(d_k), "I_twice": d_k, "I_d_model": D}.get(wrong, math.sqrt(d_k))  # fmt: skip
+        divisor = {
+            "S1": 1.0, "S6": 1.0, "S3": math.sqrt(D), "I_d": d_k, "I_sqrt_n": math.sqrt(n), "I_d_model": D,
+            "I_sqrt_h": math.sqrt(h), "I_quarter": d_k**0.25, "I_times": 1 / math.sqrt(d_k),
+        }.get(wrong, math.sqrt(d_k))  # fmt: skip
         s = [[c / divisor for c in r] for r in s]
         if o["softcap"] and wrong not in ("M22", "I_no_cap"):
             cap = o["softcap"]
@@ -494,7 +497,8 @@ def single(base, f, x, wrong, n=N):
     if wrong == "I_no_residual2":
         return mlp
     if wrong == "I_parallel":
-        return plus(plus(x, proj), lin([[gelu(c) for c in r] for r in lin(ln(x, f["gamma2"], f["beta2"]), f["w_in"], f["b_in"])], f["w_out"], f["b_out"]))  # fmt: skip
+        fc = lin(ln(x, f["gamma2"], f["beta2"]), f["w_in"], f["b_in"])
+        return plus(plus(x, proj), lin([[gelu(c) for c in r] for r in fc], f["w_out"], f["b_out"]))
     if wrong == "I_final_norm":
         return ln(plus(y, mlp), f["gamma2"], f["beta2"])
     if wrong == "I_mlp_parallel_norm":
@@ -504,38 +508,50 @@ def single(base, f, x, wrong, n=N):
     return plus(y, mlp)
 
 
-LISTED = {
-    "S1": "plain", "S3": "plain", "S6": "plain", "M1": "plain", "M3": "plain", "M6": "plain", "M7": "plain",
-    "M9": "plain", "M11": "plain", "M14": "blind", "M20": "masks", "M21": "window", "M22": "softcap", "M24": "alibi",
-    "X1": "plain", "X2": "plain", "X3": "large", "X6": "plain", "H1": "plain", "H4": "plain", "H5": "plain",
-    "H7": "plain", "H9": "gqa", "P1": "plain", "P2": "plain", "P3": "plain", "P5": "plain", "P6": "plain",
-    "P11": "batch", "L3": "plain", "L4": "plain", "L6": "plain", "L7": "plain", "L11": "plain", "L12": "plain",
-    "L14": "plain", "L15": "plain", "R1": "plain", "R3": "plain", "E1": "pe", "E4": "pe", "E7": "pe", "E8": "pe",
-    "E10": "pe", "T1": "rope", "T2": "rope", "T3": "rope", "G2": "plain",
-}  # fmt: skip
+def planted(**by_base):
+    """{id: base} of ids by base."""
+    return {identity: base for base, ids in by_base.items() for identity in ids.split()}
+
+
+LISTED = planted(
+    plain=(
+        "S1 S3 S6 M1 M3 M6 M7 M9 M11 X1 X2 X6 H1 H4 H5 H7 P1 P2 P3 P5 P6 L3 L4 L6 L7 L11 L12 L14 L15 R1 R3 G2"
+    ),
+    blind="M14",
+    masks="M20",
+    window="M21",
+    softcap="M22",
+    alibi="M24",
+    large="X3",
+    gqa="H9",
+    batch="P11",
+    pe="E1 E4 E7 E8 E10",
+    rope="T1 T2 T3",
+)
 """mistakes.json's, and what each is planted in. S0, M2, M19, M25 and N1 are no mistakes in value."""
 
-INVENTED = {
-    "I_d": "plain", "I_sqrt_n": "plain", "I_sqrt_h": "plain", "I_quarter": "plain", "I_times": "plain",
-    "I_d_model": "plain", "I_rsqrt": "plain", "I_abs": "plain", "I_uncentred": "plain", "I_gamma_after": "plain",
-    "I_one_plus": "plain", "I_no_gamma": "plain", "I_no_beta": "plain", "I_columns": "plain", "I_gelu_tanh": "plain",
-    "I_relu": "plain", "I_silu": "plain", "I_no_act": "plain", "I_gelu_no_half": "plain", "I_gelu_no_root": "plain",
-    "I_pe_reversed": "pe", "I_pe_base": "pe", "I_pe_half": "pe", "I_pe_cos_first": "pe", "I_pe_tripled": "pe",
-    "I_pe_left_out": "pe", "I_residual_x0": "pe", "I_rope_from_1": "rope", "I_rope_base": "rope", "I_rope_rate": "rope",
-    "I_rope_degrees": "rope", "I_rope_swapped": "rope", "I_rope_reflect": "rope", "I_rope_not_q": "rope",
-    "I_rope_not_k": "rope", "I_rope_v_too": "rope", "I_uniform": "blind", "I_softmax_one": "plain",
-    "I_softmax_sink": "plain", "I_softmax_max": "plain", "I_no_normalize": "plain", "I_square": "plain",
-    "I_interleaved": "plain", "I_embed_scale": "plain", "I_no_norm1": "plain", "I_norm_twice": "plain",
-    "I_gammas_swapped": "plain", "I_q_raw": "plain", "I_bias_twice": "plain", "I_v_from_k": "plain",
-    "I_biases_swapped": "plain", "I_qv": "plain", "I_kv_shared": "plain", "I_v_reversed": "plain",
-    "I_gqa_v_only": "gqa", "I_no_cap": "softcap", "I_cap_undivided": "softcap", "I_cap_unmultiplied": "softcap",
-    "I_no_alibi": "alibi", "I_alibi_all": "alibi", "I_alibi_reversed": "alibi", "I_alibi_sign": "alibi",
-    "I_window_narrow": "window", "I_window_both": "window", "I_one_future": "plain", "I_diagonal_only": "plain",
-    "I_mask_one_head": "plain", "I_fill_zero": "plain", "I_fill_minus_1": "plain", "I_mask_multiplied": "plain",
-    "I_mask_added": "plain", "I_softmax_everything": "plain", "I_weights_turned": "plain", "I_double_softmax": "plain",
-    "I_scale_again": "plain", "I_out_k": "plain", "I_out_q": "plain", "I_head_order": "plain", "I_merge": "plain",
-    "I_merge_interleaved": "plain", "I_heads_mean": "plain", "I_o_turned": "plain", "I_o_no_bias": "plain",
-    "I_residual_norm": "plain", "I_residual_half": "plain", "I_residual_minus": "plain", "I_residual_twice": "plain",
-    "I_no_norm2": "plain", "I_mlp_x": "plain", "I_act_after": "plain", "I_mlp_no_bias": "plain",
-    "I_no_residual2": "plain", "I_parallel": "plain", "I_final_norm": "plain",
-}  # fmt: skip
+INVENTED = planted(
+    plain=(
+        "I_d I_sqrt_n I_sqrt_h I_quarter I_times I_d_model I_rsqrt I_abs I_uncentred I_gamma_after "
+        "I_one_plus I_no_gamma I_no_beta I_columns I_gelu_tanh I_relu I_silu I_no_act "
+        "I_gelu_no_half I_gelu_no_root I_softmax_one I_softmax_sink I_softmax_max I_no_normalize "
+        "I_square I_interleaved I_embed_scale I_no_norm1 I_norm_twice I_gammas_swapped I_q_raw "
+        "I_bias_twice I_v_from_k I_biases_swapped I_qv I_kv_shared I_v_reversed I_one_future "
+        "I_diagonal_only I_mask_one_head I_fill_zero I_fill_minus_1 I_mask_multiplied I_mask_added "
+        "I_softmax_everything I_weights_turned I_double_softmax I_scale_again I_out_k I_out_q "
+        "I_head_order I_merge I_merge_interleaved I_heads_mean I_o_turned I_o_no_bias "
+        "I_residual_norm I_residual_half I_residual_minus I_residual_twice I_no_norm2 I_mlp_x "
+        "I_act_after I_mlp_no_bias I_no_residual2 I_parallel I_final_norm"
+    ),
+    pe="I_pe_reversed I_pe_base I_pe_half I_pe_cos_first I_pe_tripled I_pe_left_out I_residual_x0",
+    rope=(
+        "I_rope_from_1 I_rope_base I_rope_rate I_rope_degrees I_rope_swapped I_rope_reflect "
+        "I_rope_not_q I_rope_not_k I_rope_v_too"
+    ),
+    blind="I_uniform",
+    gqa="I_gqa_v_only",
+    softcap="I_no_cap I_cap_undivided I_cap_unmultiplied",
+    alibi="I_no_alibi I_alibi_all I_alibi_reversed I_alibi_sign",
+    window="I_window_narrow I_window_both",
+)
+"""Mistakes that no list has."""
