@@ -31,7 +31,7 @@ from graphattn.core.trace import Trace
 from graphattn.core.words import listed, subscript
 from graphattn.dumps.page.record import Record, product_of_rows, record
 from graphattn.dumps.page.rules import rule_json, rule_of, texts_json, texts_of
-from graphattn.dumps.page.views import views
+from graphattn.dumps.page.views import ROOT, tensor_names, views
 from graphattn.dumps.rows import is_share
 from graphattn.dumps.table import label
 from graphattn.dumps.wording import clean
@@ -67,7 +67,7 @@ class _Writer:
         self.masks: dict[bytes, int] = {}
         self.tensors: list[dict[str, Any]] = []
         self.place: dict[Ref, int] = {}
-        self.names = _names(self.graph)
+        self.names = tensor_names(self.graph)
         self.size = 0
         self.left = self._left_out(most)
 
@@ -238,8 +238,12 @@ class _Writer:
     def _views(self) -> dict[str, Any]:
         """The views, with the places of tensors for their names."""
         closed = self.graph.fused() if self.graph.at(LEVELS[-1]) is self.graph else self.graph
-        found = views(closed)
+        known = {ROOT, *self.graph.scopes}
+        found = {name: view for name, view in views(closed).items() if name in known}
         for view in found.values():
+            for box in view["boxes"]:
+                if box.get("scope") not in known:  # nothing is known of what is inside
+                    box.pop("scope", None)
             for arrow in (*view["arrows"], *view["in"], *view["out"]):
                 arrow["tensor"] = self.place[self.graph.resolve(arrow["tensor"])]
         return found
@@ -273,18 +277,6 @@ class _Writer:
 def _worded(op: Op) -> bool:
     """Whether an op without operands says of its cells, in a text of its own, why they are so."""
     return not op.fed and "value" not in op.parameters
-
-
-def _names(graph: Graph) -> dict[Ref, str]:
-    """What each tensor is called: as the shortest name of a composite whose result it is, or its own."""
-    names: dict[Ref, str] = {}
-    for name, ref in graph.aliases.items():
-        if ref not in names or len(name) < len(names[ref]):
-            names[ref] = name
-    for node in graph.nodes.values():
-        for port in range(len(node.ports)):
-            names.setdefault(Ref(node.name, port), node.tensor_name(port))
-    return names
 
 
 def _hex(mask: bytes) -> str:

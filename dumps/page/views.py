@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from graphattn.core.graph import Graph, Node
+from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.op import LEVELS
 from graphattn.core.words import counted
 from graphattn.dumps.alike import Fold, ancestors, members, title_of
@@ -40,6 +40,20 @@ class Stage:
     picture: Diagram
     folds: dict[str, str]
     """The scope that a fold stands for, by the box's name."""
+    names: dict[Ref, str]
+    """What tensors are called."""
+
+
+def tensor_names(graph: Graph) -> dict[Ref, str]:
+    """What each tensor is called: as the shortest name of a composite whose result it is, or its own."""
+    names: dict[Ref, str] = {}
+    for name, ref in graph.aliases.items():
+        if ref not in names or len(name) < len(names[ref]):
+            names[ref] = name
+    for node in graph.nodes.values():
+        for port in range(len(node.ports)):
+            names.setdefault(Ref(node.name, port), node.tensor_name(port))
+    return names
 
 
 def stages(graph: Graph) -> Iterator[Stage]:
@@ -56,7 +70,7 @@ def stages(graph: Graph) -> Iterator[Stage]:
         folds = list(_folds(shown, depth))
         order = {name: place for place, name in enumerate(shown.nodes)}
         first = {min(fold.members, key=order.__getitem__): fold.like or "" for fold in folds}
-        yield Stage(shown, depth, diagram(shown, folds), first)
+        yield Stage(shown, depth, diagram(shown, folds), first, tensor_names(shown))
 
 
 def _opens(node: Node) -> bool:
@@ -109,7 +123,7 @@ def _view(stage: Stage, scope: str | None) -> dict[str, Any]:
 
 
 def _arrow(stage: Stage, arrow: Arrow) -> dict[str, Any]:
-    told: dict[str, Any] = {"tensor": stage.graph.tensor_name(arrow.refs[0])}
+    told: dict[str, Any] = {"tensor": stage.names[arrow.refs[0]]}
     for key, value in (("port", arrow.port), ("label", arrow.label), ("role", arrow.role)):
         if value:
             told[key] = value

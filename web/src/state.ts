@@ -29,7 +29,9 @@ const FIRST_LEVELS = ["op", "head", "block"];
 const FIRST_BOXES = 90;
 
 export function first(trace: Trace): State {
-  const last = Object.values(trace.contents.outputs)[0] ?? trace.contents.tensors.length - 1;
+  const kept = (tensor: number) => Boolean(trace.runs[0]!.tensors[tensor]);
+  const outputs = Object.values(trace.contents.outputs).filter(kept);
+  const last = outputs[0] ?? Math.max(0, trace.contents.tensors.findLastIndex((_, tensor) => kept(tensor)));
   return {
     open: firstOpen(trace), tensor: last, at: null, maker: 0, trail: [], edits: [], predict: false,
     revealed: new Set(), heads: false, shown: "yours",
