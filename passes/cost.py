@@ -16,6 +16,8 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node
 from graphattn.core.interpreter import padded, standalone
 
+HEAD = ("node", "op", "shape", "flops", "bytes")
+
 
 @dataclass(frozen=True, slots=True)
 class NodeCost:
@@ -62,9 +64,7 @@ class Cost:
 
     def __str__(self) -> str:
         """A table: one line a node, the total last."""
-        rows = [(n.name, n.op, n.shape, f"{n.flops:,}", f"{n.bytes:,}") for n in self.nodes]
-        rows = [("node", "op", "shape", "flops", "bytes"), *rows]
-        rows.append(("total", "", "", f"{self.flops:,}", f"{self.bytes:,}"))
+        rows = [HEAD, *self._rows(), self._total()]
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         lines = (
             "  ".join(
@@ -74,6 +74,17 @@ class Cost:
             for row in rows
         )
         return "\n".join(lines) + "\n"
+
+    def _repr_html_(self) -> str:
+        from graphattn.dumps.notebook import table_html
+
+        return table_html(HEAD, self._rows(), numbers={3, 4}, foot=self._total())
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(n.name, n.op, n.shape, f"{n.flops:,}", f"{n.bytes:,}") for n in self.nodes]
+
+    def _total(self) -> tuple[str, ...]:
+        return "total", "", "", f"{self.flops:,}", f"{self.bytes:,}"
 
 
 def cost(graph: Graph) -> Cost:

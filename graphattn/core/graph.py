@@ -571,6 +571,11 @@ class Graph(Builders):
 
         return svg(self)
 
+    def _repr_html_(self) -> str:
+        from ..dumps.notebook import graph_html
+
+        return graph_html(self)
+
 
 def _default(node: Node) -> float | None:
     return node.attributes.get("default")

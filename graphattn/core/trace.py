@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -125,6 +124,11 @@ class Step:
         from ..dumps.tensor_text import one_step
 
         return one_step(self)
+
+    def _repr_html_(self) -> str:
+        from ..dumps.notebook import step_html
+
+        return step_html(self)
 
     def __repr__(self) -> str:
         given = ", ".join(str(operand) for operand in self.operands if operand is not None)
@@ -402,7 +406,9 @@ class Trace:
         return trace_text(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from ..dumps.notebook import trace_html
+
+        return trace_html(self)
 
     def __repr__(self) -> str:
         return f"<trace of {self.graph.name!r}: {len(self)} steps, {len(self.names)} tensors>"

@@ -10,7 +10,7 @@ import click
 from graphattn.dumps.forms import FORMS, Form, form_of
 
 from ...core.errors import GraphError, suggest
-from ..output import OUTPUT, counted, emit, progress, terminal_width, wrote
+from ..output import OUTPUT, console, counted, emit, progress, terminal_width, wrote
 from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 GROUP = "See a computation"
@@ -54,13 +54,16 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Beside a run in float32, float16 or bfloat16: the error of each step, and what the step added."
     " Sums are taken in float32; in the type itself with float16:float16 or bfloat16:bfloat16.",
 )  # fmt: skip
+@click.option(
+    "--heat", is_flag=True, help="Heat maps: colours on a terminal that has them, else shades.",
+)  # fmt: skip
 @click.option("--decimals", type=Whole(0), default=4, help="Decimals of a pretty number.  [4]")
 @click.option("--limit", type=Whole(2), default=12, help="Rows and columns of a tensor that are shown.  [12]")
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
-    level: str | None, exact: bool, patterns: tuple[str, ...], beside: bool, short: str | None, decimals: int,
-    limit: int, allow_nonfinite: bool, output: str | None, **options: Any,
+    level: str | None, exact: bool, patterns: tuple[str, ...], beside: bool, short: str | None, heat: bool,
+    decimals: int, limit: int, allow_nonfinite: bool, output: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     asked = {form.name: options.pop(form.name) for form in FORMS[1:]}
@@ -70,6 +73,8 @@ def command(
     form = _form(asked, switches, exact, short, bool(patterns), output)
     if beside and (not patterns or form is not TEXT or exact or short is not None):
         raise GraphError("--beside shows tables of text; expected it with --tensor, and no other form")
+    if heat and (form is not TEXT or exact or beside or short is not None):
+        raise GraphError("--heat is a form of its own; expected no other form beside it")
     folder = asked.get(form.name) or output if form.folder else None
     writing = {
         "precision": "exact" if exact else "pretty", "decimals": decimals, "limit": limit,
@@ -86,7 +91,9 @@ def command(
             trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
         say("writing")
         taken = {**{name: writing[name] for name in form.takes}, **switches[form.name]}
-        if beside:
+        if heat:
+            written = _heat(trace, patterns, limit, output)
+        elif beside:
             from graphattn.dumps.tensor_text import tensor_text
 
             written = tensor_text(trace, patterns, decimals, limit, terminal_width())
@@ -101,8 +108,25 @@ def command(
             written = form.write(trace, **taken)
     if folder is not None:
         wrote(folder)
-    else:
+    elif written is not None:
         emit(written, output, exact=form.exact or exact)
+
+
+def _heat(trace: Any, patterns: tuple[str, ...], limit: int, output: str | None) -> str | None:
+    """The text of heat maps; None where they were printed in colours."""
+    from graphattn.dumps.heat_text import heat_lines, plain_text
+
+    out = console()
+    if output is not None or not out.is_terminal or out.no_color:
+        return plain_text(heat_lines(trace, patterns or None, limit, colour=False))
+    from rich.text import Text
+
+    for line in heat_lines(trace, patterns or None, limit):
+        text = Text()
+        for piece in line:
+            text.append(piece.text, f"{piece.ink} on {piece.fill}" if piece.fill else "")
+        out.print(text)
+    return None
 
 
 def _form(

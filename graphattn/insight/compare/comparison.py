@@ -13,6 +13,7 @@ from ...core.rounded import Format
 from .alignment import Alignment, Pair
 from .cell_classes import Difference, Tolerance
 from .comparison_data import comparison_data
+from .comparison_html import comparison_html
 from .comparison_text import comparison_text, headline
 from .flow import Flow
 from .printed import Print
@@ -165,6 +166,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        return comparison_html(headline(self), self.data(), self.text())
 
     def __repr__(self) -> str:
         return f"<comparison: {shorten(headline(self), 200)}>"

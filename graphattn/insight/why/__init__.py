@@ -88,6 +88,11 @@ class Why:
     def _repr_markdown_(self) -> str:
         return self.markdown()
 
+    def _repr_html_(self) -> str:
+        from graphattn.dumps.notebook import outline_html
+
+        return outline_html(self.cell, (row for line in self.lines() for row in line.rows))
+
     def __repr__(self) -> str:
         return f"<why {self.cell}>"
 

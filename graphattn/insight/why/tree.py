@@ -35,6 +35,12 @@ class Line:
     remarks: tuple[str, ...] = ()
     part: bool = False
 
+    @property
+    def rows(self) -> Iterator[tuple[int, str, str]]:
+        """Level, expression and note of the line, and of each remark below it."""
+        yield self.level, " = ".join((self.head, *self.segments)).replace(BREAK, " "), self.note
+        yield from ((self.level + 1, "", remark) for remark in self.remarks)
+
 
 def lines(
     derivation: Derivation, key: Key, depth: float, digits: int = 6, parts: bool = True, name: str = ""

@@ -1,0 +1,133 @@
+"""Heat maps in a terminal: lines of cells, each with a text and the colour behind it.
+
+    heat_lines(trace, ["*.weights"])          for each tensor a heading, the cells, the range
+
+Up to 14 columns a cell holds its number; beyond, two characters stand for it. Without colours a shade
+stands before (or for) each number: ` ░▒▓█` from 0 to the largest, with a minus below 0. What is hidden is `//`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from graphattn.core.errors import GraphError
+from graphattn.core.trace import Trace
+from graphattn.core.words import left, right, width
+from graphattn.dumps.colour import ink_on
+from graphattn.dumps.heat import MINUS, Cell, HeatMap, heat_maps
+from graphattn.dumps.literals import plain
+from graphattn.dumps.rows import step_rows
+from graphattn.dumps.table import LEFT_OUT, Pretty, index_text
+from graphattn.dumps.theme import theme
+
+NUMBERS = 14
+"""Up to so many columns a cell holds its number."""
+
+SHADES = " ░▒▓█"
+HATCHED = "//"
+
+
+class Piece(NamedTuple):
+    """A run of text: its surface and its ink, empty for those of the terminal."""
+
+    text: str
+    fill: str = ""
+    ink: str = ""
+
+
+def heat_lines(
+    trace: Trace, only: Iterable[str] | None = None, limit: int = 32, colour: bool = True
+) -> Iterator[list[Piece]]:
+    """The lines of all recorded tensors with cells, or of those that `only` selects."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 2:
+        raise GraphError(f"limit is {limit!r}; expected an int of 2 or more")
+    form = Pretty(limit=limit)
+    for row in step_rows(trace, only):
+        for tensor in row.tensors:
+            if tensor.value is None or not tensor.spec.size:
+                continue
+            maps = heat_maps(tensor, row.op, trace.numbers)
+            yield [
+                Piece(f"{tensor.name} = {row.written.expression}   {row.written.axes}   {maps[0].scale.text}")
+            ]
+            shown = [None if i is None else maps[i] for i in form.shown(len(maps))]
+            for found in shown:
+                if found is None:
+                    yield [Piece(f"    {LEFT_OUT}")]
+                else:
+                    yield from _map(found, form, colour)
+            yield []
+
+
+def _map(found: HeatMap, form: Pretty, colour: bool) -> Iterator[list[Piece]]:
+    (rows, columns), tensor = found.shape, found.tensor
+    down, across = form.shown(rows), form.shown(columns)
+    numbers = len(across) <= NUMBERS
+    names = [
+        "" if i is None or (rows == 1 and tensor.spec.rank < 2) else _name(found.row_labels, i) for i in down
+    ]
+    where = index_text(tensor, found.index) if found.index else ""
+    margin = max(map(width, [*names, where]))
+    texts = [
+        [LEFT_OUT if i is None or j is None else _text(found.cell(i, j), numbers, colour) for j in across]
+        for i in down
+    ]
+    heads = [LEFT_OUT if j is None else _name(found.column_labels, j) for j in across]
+    wide = max(width(text) for line in texts for text in line)
+    if numbers:
+        wide = max(wide, *(min(width(head), 8) for head in heads)) + 1
+        yield [
+            Piece("    " + left(where, margin) + "".join(right(_cut(head, wide - 1), wide) for head in heads))
+        ]
+    elif where:
+        yield [Piece(f"    {where}")]
+    for name, i, line in zip(names, down, texts, strict=True):
+        pieces = [Piece(f"    {left(name, margin)} ")]
+        for j, text in zip(across, line, strict=True):
+            shown = right(text, wide)
+            if i is None or j is None or not colour:
+                pieces.append(Piece(shown))
+            else:
+                fill = _fill(found, found.cell(i, j))
+                pieces.append(Piece(shown, fill, ink_on(fill)))
+        yield pieces
+
+
+def _text(cell: Cell, numbers: bool, colour: bool) -> str:
+    """What stands in a cell."""
+    if cell.state == "masked":
+        return cell.text or HATCHED if numbers else HATCHED
+    if cell.state == "broken":
+        return cell.text if numbers else "!!"
+    sign = MINUS if cell.level < 0 else " "
+    shade = SHADES[min(len(SHADES) - 1, round(abs(cell.level) * (len(SHADES) - 1)))]
+    if numbers:
+        return cell.text if colour else f"{shade}{cell.text}"
+    return f"{sign} " if colour else f"{sign}{shade}"
+
+
+def _fill(found: HeatMap, cell: Cell) -> str:
+    heat = theme("light").heat
+    plain_fill = {"masked": heat.masked.fill, "broken": heat.broken}
+    return plain_fill.get(cell.state) or heat.fill(found.scale.kind, cell.level)
+
+
+def _name(labels: tuple[str, ...] | None, i: int) -> str:
+    return _cut(plain(labels[i]), 12) if labels else str(i)
+
+
+def _cut(text: str, places: int) -> str:
+    if width(text) <= places:
+        return text
+    kept = ""
+    for letter in text:
+        if width(kept + letter) >= places:
+            break
+        kept += letter
+    return kept + LEFT_OUT
+
+
+def plain_text(lines: Iterable[list[Piece]]) -> str:
+    """The lines without colours."""
+    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)
