@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from . import nested
+from . import elsewhere, nested
 from .axes import Spec, describe
-from .errors import GraphError, Rejected, suggest
+from .errors import GraphError, Rejected
 from .node import NOTHING
 from .op import Op
 from .packed import pack
+from .words import counted
 
 
 def sorted_out(
@@ -31,11 +32,15 @@ def sorted_out(
             rest = args[place:]
             break
         if place >= len(positional):
-            raise GraphError(f"{where} takes {len(positional)} arguments, got {len(args)}")
+            behind = ", ".join(f"{p.name}=…" for p in op.parameters.values() if p.keyword_only)
+            raise GraphError(
+                f"{where} takes {counted(len(positional), 'argument')} by position, got {len(args)}"
+                + (f"; the others go by name: {behind}" if behind else "")
+            )
         given[positional[place].name] = value
     for key, value in kwargs.items():
         if key not in op.parameters:
-            raise GraphError(f"{where} takes no argument {key!r}{suggest(key, op.parameters)}")
+            raise GraphError(f"{where} takes no argument {key!r}{elsewhere.argument(key, op.parameters)}")
         if key in given:
             raise GraphError(f"{where} got {key!r} twice")
         given[key] = value
@@ -51,7 +56,8 @@ def sorted_out(
                 operands.append((f"{name}[{i}]", value))
             continue
         if name not in given and p.required:
-            raise GraphError(f"{where} needs {name!r}")
+            call = ", ".join(p.name for p in op.parameters.values() if p.required)
+            raise GraphError(f"{where} needs {name!r}; expected {op.name}({call}, …)")
         value = given.get(name, p.default)
         if not p.operand:
             attributes[name] = value
@@ -91,6 +97,11 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
     )
 
 
+def _operand_told(operand: str, tensor: str, spec: Spec) -> str:
+    """`b is y, token 3 × feature 4`; a tensor that goes by the operand's own name is not named twice."""
+    return f"{operand} is {'' if tensor == operand else f'{tensor}, '}{describe(spec)}"
+
+
 def results(
     op: Op,
     name: str,
@@ -103,12 +114,12 @@ def results(
     try:
         shapes = op.shape(*specs, **attributes)
     except Rejected as error:
-        told = ", ".join(
-            f"{op.operand_name(slot)} = {named(slot)} ({describe(spec)})"
+        given = "; ".join(
+            _operand_told(op.operand_name(slot), named(slot), spec)
             for slot, spec in enumerate(specs)
             if spec is not None
         )
-        raise GraphError(f"{op.name} {name!r}: {told}{': ' if told else ''}{error}") from None
+        raise GraphError(f"{op.name} {name!r}: {error}{f' ({given})' if given else ''}") from None
     by_port = shapes if isinstance(shapes, dict) and shapes else {"": shapes}
     for port, spec in by_port.items():
         if not isinstance(spec, Spec) or (port and not port.isidentifier()):

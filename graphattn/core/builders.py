@@ -15,6 +15,7 @@ from inspect import Signature
 from types import MethodType
 from typing import Any
 
+from .elsewhere import builder
 from .errors import suggest
 from .op import OPS, Op, Parameter
 
@@ -25,7 +26,7 @@ class Builders:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in OPS:
             return MethodType(_builder(OPS[name]), self)
-        raise AttributeError(f"graph has no method or op {name!r}{suggest(name, OPS)}")
+        raise AttributeError(f"graph has no method or op {name!r}{suggest(name, OPS) or builder(name)}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *OPS})

@@ -155,8 +155,8 @@ def binary(
                 Reject(
                     (Spec((2, 3), ("token", "feature")), Spec((2, 4), ("token", "feature"))),
                     {},
-                    "a = a (token 2 × feature 3), b = b (token 2 × feature 4): sizes 3 and 4 on axis -1"
-                    " do not agree; expected equal sizes, or 1",
+                    "sizes 3 and 4 on axis -1 do not agree; expected equal sizes, or 1"
+                    " (a is token 2 × feature 3; b is token 2 × feature 4)",
                 ),
                 Reject((Spec((2,)), Spec((2,), kind="bool")), {}, "b holds bool; expected float"),
             ),

@@ -25,5 +25,8 @@ class Rejected(GraphError):
 def suggest(name: object, known: Iterable[str]) -> str:
     """'; did you mean …?' for the known name nearest to `name`, or '' where none is near. Only the first
     10,000 are looked at: comparing takes a good while."""
-    near = difflib.get_close_matches(str(name), islice(known, 10_000), n=1)
+    names = list(islice(known, 10_000))
+    near = [other for other in names if other.lower() == str(name).lower()] or difflib.get_close_matches(
+        str(name), names, n=1
+    )
     return f"; did you mean {near[0]!r}?" if near else ""

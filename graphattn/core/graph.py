@@ -36,12 +36,13 @@ from . import nested
 from .arguments import fixed, results, sorted_out
 from .axes import KINDS, Spec
 from .builders import Builders
+from .elsewhere import meant
 from .errors import GraphError, suggest
 from .names import Names, check_name, described, free_text, spelled
 from .node import Node, Nodes, Ref, Scope, immutable
 from .op import Op, check_level, find
 from .tensor import Operand, Tensor, Tensors
-from .words import subscript
+from .words import joined, subscript
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -257,6 +258,7 @@ class Graph(Builders):
 
     # ------------------------------------------------------------ building
 
+    @meant
     def input(
         self,
         name: str,
@@ -270,6 +272,7 @@ class Graph(Builders):
         `default`, a run need not feed it: each of its cells is that."""
         return self.apply("input", name=name, title=title, shape=shape, axes=axes, kind=kind, default=default)
 
+    @meant
     def parameter(
         self,
         name: str,
@@ -291,6 +294,7 @@ class Graph(Builders):
         bools or integers."""
         return self.apply("constant", value, name=name, title=title, axes=axes)
 
+    @meant
     def output(self, **tensors: Tensor) -> None:
         """Name results: `g.output(out=y, weights=w)`. A name is an alias, not a node."""
         for name, tensor in tensors.items():
@@ -441,7 +445,17 @@ class Graph(Builders):
             return value.ref
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return self._number(value).ref
-        hint = "; g.constant(...) makes one" if isinstance(value, (list, tuple)) else ""
+        if isinstance(value, Tensors):
+            ports = value[0].node.ports
+            raise GraphError(
+                f"{where}: {what} is all that {value[0].node.name!r} gives: {joined(ports)};"
+                f" expected one of them, like .{ports[0]}"
+            )
+        hint = (
+            "; g.constant(...) makes one"
+            if isinstance(value, (list, tuple)) or hasattr(value, "tolist")
+            else ""
+        )
         raise GraphError(
             f"{where}: {what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
         )

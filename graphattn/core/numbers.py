@@ -26,7 +26,8 @@ from functools import cache, partial
 from operator import mul
 from typing import Any
 
-from .errors import GraphError, suggest
+from . import elsewhere
+from .errors import GraphError
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,9 +260,8 @@ def of(numbers: str | Numbers) -> Numbers:
     if isinstance(numbers, Numbers):
         return numbers
     if not isinstance(numbers, str) or numbers not in _makers:
-        raise GraphError(
-            f"unknown number type {numbers!r}; expected one of {', '.join(_makers)}" + suggest(numbers, _makers)
-        )
+        hint = elsewhere.numbers(str(numbers), _makers) or f"; expected one of {', '.join(_makers)}"
+        raise GraphError(f"unknown number type {numbers!r}{hint}")
     return _made(numbers)
 
 

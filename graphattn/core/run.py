@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from . import nested
+from .elsewhere import meant
 from .errors import GraphError, suggest
 from .graph import Graph
 from .interpreter import Plan, plan_of, read_feeds
@@ -23,6 +24,7 @@ from .words import listed
 Listener = Callable[[Step], Any]
 
 
+@meant
 def run(
     graph: Graph,
     feeds: Mapping[str, Any] | None = None,
@@ -67,6 +69,7 @@ def run(
     return trace
 
 
+@meant
 def steps(
     graph: Graph,
     feeds: Mapping[str, Any] | None = None,

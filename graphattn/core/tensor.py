@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from . import nested
 from .axes import Spec, describe
+from .elsewhere import builder
 from .errors import GraphError
 from .node import Node, Ref
+from .op import OPS
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -64,6 +67,18 @@ class Tensor:
     def T(self) -> Tensor:
         """The last two axes swapped."""
         return self.graph.transpose(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        hint = builder(name) or (f"; g.{name}(x) adds that node" if name in OPS else "")
+        raise AttributeError(f"a Tensor has no {name!r}{hint}")
+
+    def __float__(self) -> float:
+        raise GraphError(f"{self.name} has no value while the graph is built; expected run(graph, feeds)[…]")
+
+    def __pow__(self, other: Any) -> Tensor:
+        raise GraphError(f"{self.name} ** {nested.shown(other)} is no op here; expected a product, like x * x")
 
     def __matmul__(self, other: Operand) -> Tensor:
         return self.graph.matmul(self, other)

@@ -172,7 +172,7 @@ register(
             Reject(
                 (Spec((2, 3)), Spec((4, 5)), Spec((4, 2))),
                 {},
-                "q = q (2 × 3), k = k (4 × 5), v = v (4 × 2): q has 3 features and k has 5; expected as many",
+                "q has 3 features and k has 5; expected as many (q is 2 × 3; k is 4 × 5; v is 4 × 2)",
             ),
             Reject(
                 (Spec((2, 3)), Spec((4, 3)), Spec((5, 2))), {}, "k has 4 tokens and v has 5; expected as many"

@@ -64,7 +64,9 @@ register(
             Sample((x,), {"heads": 2, "window": (1, 0), "softcap": 5, "rotary": 100, "scale": "0.5"}),
         ),
         rejects=(
-            Reject((Spec((3, 4)),), {"heads": 3}, "4 features do not divide into 3 heads"),
+            Reject(
+                (Spec((3, 4)),), {"heads": 3}, "the 4 features of q do not divide into 3 heads; 2 or 4 would do"
+            ),
             Reject((Spec((3, 4)),), {"heads": 2, "eps": -1}, "eps is -1; expected a number of 0 or more"),
         ),
     )

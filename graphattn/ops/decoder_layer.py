@@ -138,7 +138,11 @@ register(
             ),
             Reject((Spec((3, 4)), Spec((2, 4))), {"heads": 2}, "w_in is left out; expected a matrix (f, d)"),
             Reject((Spec((3, 4)), Spec((2, 4))), {"heads": 2, "norm_first": "no"}, "norm_first is 'no'"),
-            Reject((Spec((3, 4)), Spec((2, 4))), {"heads": 3}, "4 features do not divide into 3 heads"),
+            Reject(
+                (Spec((3, 4)), Spec((2, 4))),
+                {"heads": 3},
+                "the 4 features of q do not divide into 3 heads; 2 or 4 would do",
+            ),
         ),
     )
 )

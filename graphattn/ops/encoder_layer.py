@@ -214,7 +214,9 @@ register(
             Reject((Spec((3, 4)),), {"heads": 2, "parallel": 1}, "parallel is 1; expected True or False"),
             Reject((Spec((3, 4)),), {"heads": 2, "norm": "batchnorm"}, "expected 'layernorm' or 'rmsnorm'"),
             Reject((Spec((3, 4)),), {"heads": 2, "norm_first": 0}, "norm_first is 0; expected True or False"),
-            Reject((Spec((3, 4)),), {"heads": 3}, "4 features do not divide into 3 heads"),
+            Reject(
+                (Spec((3, 4)),), {"heads": 3}, "the 4 features of q do not divide into 3 heads; 2 or 4 would do"
+            ),
         ),
     )
 )

@@ -127,8 +127,8 @@ register(
             Reject(
                 (Spec((4, 8), ("token", "feature")), Spec((4, 8), ("token", "feature"))),
                 {},
-                "a = a (token 4 × feature 8), b = b (token 4 × feature 8): a has 8 columns and b has 4"
-                " rows; expected as many; b.T would fit",
+                "a has 8 columns and b has 4 rows; expected as many; b.T would fit"
+                " (a is token 4 × feature 8; b is token 4 × feature 8)",
             ),
             Reject(
                 (Spec((2, 2)), Spec((2, 2))), {"absorb_zeros": 1}, "absorb_zeros is 1; expected True or False"

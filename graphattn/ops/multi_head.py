@@ -30,6 +30,7 @@ from typing import Any
 from ..core.axes import Spec, describe, need_flag, need_kind, need_number, need_rank, need_size
 from ..core.errors import Rejected
 from ..core.op import Op, Reject, Sample, find, register
+from ..core.words import counted, joined
 
 
 def shape(
@@ -166,11 +167,18 @@ def _lengthened(name: str, x: Spec, past: Spec | None, appended: Spec | None, ze
     return Spec((*x.shape[:-2], x.shape[-2] + more, x.shape[-1]), x.axes) if more else x
 
 
+def _fitting(features: int, heads: int) -> list[int]:
+    """The numbers of heads nearest to `heads` that divide the features."""
+    below = [count for count in range(heads, 0, -1) if features % count == 0][:1]
+    above = [count for count in range(heads, features + 1) if features % count == 0][:1]
+    return below + above
+
+
 def _part(name: str, x: Spec, heads: int) -> Spec:
     if x.shape[-1] % heads:
         raise Rejected(
-            f"{name} is {describe(x)}: {x.shape[-1]} features do not divide into {heads} heads;"
-            f" expected a multiple of {heads}"
+            f"the {counted(x.shape[-1], 'feature')} of {name} do not divide into {heads} heads;"
+            f" {joined(_fitting(x.shape[-1], heads), 'or')} would do"
         )
     return Spec((*x.shape[:-1], x.shape[-1] // heads), x.axes)
 
@@ -379,7 +387,7 @@ register(
             Reject(
                 (Spec((4, 6), ("token", "feature")),) * 3,
                 {"heads": 4},
-                "6 features do not divide into 4 heads; expected a multiple of 4",
+                "the 6 features of q do not divide into 4 heads; 3 or 6 would do",
             ),
             Reject(
                 (Spec((4, 6)), Spec((4, 6)), Spec((4, 6)), None, None, Spec((6,))),

@@ -350,11 +350,11 @@ def test_tensors_of_another_graph_are_refused(g, x):
 
 def test_the_call_is_checked_against_the_signature(g, x):
     says("softmax 'y' takes no argument 'axs'; did you mean 'axis'?", g.softmax, x, axs=0, name="y")
-    says("softmax takes no argument 'zzz'", g.softmax, x, zzz=0)
-    says("softmax takes 1 arguments, got 2", g.softmax, x, 0)
+    says("softmax takes no argument 'zzz'; expected x, axis, empty", g.softmax, x, zzz=0)
+    says("softmax takes 1 argument by position, got 2; the others go by name: axis=…, empty=…", g.softmax, x, 0)
     says("softmax got 'x' twice", g.softmax, x, x=x)
-    says("softmax needs 'x'", g.softmax)
-    says("multi_head needs 'heads'", g.multi_head, x, x, x)
+    says("softmax needs 'x'; expected softmax(x, …)", g.softmax)
+    says("multi_head needs 'heads'; expected multi_head(q, k, v, heads, …)", g.multi_head, x, x, x)
     says("nothing to concatenate; expected one tensor or more", lambda: OPS["concat"].shape())
     says("concat 'concat': nothing to concatenate; expected one tensor or more", g.concat)
 

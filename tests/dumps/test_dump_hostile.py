@@ -59,8 +59,8 @@ LINES = {
     " one of y.part0, y.part1, y.part2",
     "y.part0 = relu(x)\ny = split(x, parts=3)": "line 6: node 'y': its output 'y.part0' has the name of"
     " another tensor",
-    "y = matmul(x, x)": "line 5: matmul 'y': a = x (2 × 3), b = x (2 × 3): a has 3 columns and b has 2 rows;"
-    " expected as many; b.T would fit",
+    "y = matmul(x, x)": "line 5: matmul 'y': a has 3 columns and b has 2 rows;"
+    " expected as many; b.T would fit (a is x, 2 × 3; b is x, 2 × 3)",
     "y = add(x)": "line 5: add 'y' needs operand 'b' (slot 1)",
     "y = add(x, None)": "line 5: add 'y' needs operand 'b' (slot 1)",
     "y = relu(x, x)": "line 5: relu 'y' takes 1 operands, got 2",
@@ -70,7 +70,7 @@ LINES = {
     "y = softmax(axis=1, x)": "line 5: operand 'x' stands behind attributes; expected it before",
     "y = softmax(x, axes=1)": "line 5: softmax 'y' takes no attribute 'axes'; did you mean 'axis'?",
     "y = softmax(x, axis=1, axis=0)": "line 5: 'axis' is given twice",
-    'y = softmax(x, axis="1")': "line 5: softmax 'y': x = x (2 × 3): axis must be an int, got '1'",
+    'y = softmax(x, axis="1")': "line 5: softmax 'y': axis must be an int, got '1' (x is 2 × 3)",
     "y = input()": "line 5: input 'y' needs attribute 'shape'",
     'y = input(shape="ab")': "line 5: input 'y': shape is 'ab'; expected a tuple of sizes",
     "y = input(shape=(-1,))": "line 5: input 'y': size 0 of the shape must be an int of 0 or more, got -1",
@@ -82,8 +82,8 @@ LINES = {
     " expected at most 4300",
     "y = constant(value=1e999)": "line 5: '1e999' is too large; expected a number that a double can hold,"
     " or inf",
-    "y = split(x, parts=1000000000)": "line 5: split 'y': x = x (2 × 3): parts is 1000000000; expected at most"
-    " 65536",
+    "y = split(x, parts=1000000000)": "line 5: split 'y': parts is 1000000000; expected at most"
+    " 65536 (x is 2 × 3)",
     'y = relu(x, title="abc)': "line 5: a text is not closed in 'y = relu(x, title=\"abc)'; expected another"
     " double quote",
     'y = relu(x, title="\\x41")': "line 5: '\"\\\\x41\"' is not a text; expected a JSON string in double"

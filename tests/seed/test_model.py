@@ -292,13 +292,13 @@ BAD = {
     ),
     "attention of other widths": (
         lambda: attention([[1.0]], M, M),
-        "attention 'attention': q = Q (token 1 × feature 1), k = K (token 3 × feature 4),"
-        " v = V (token 3 × feature 4): q has 1 features and k has 4; expected as many",
+        "attention 'attention': q has 1 features and k has 4; expected as many"
+        " (q is Q, token 1 × feature 1; k is K, token 3 × feature 4; v is V, token 3 × feature 4)",
     ),
     "attention of other lengths": (
         lambda: attention(M, M, M[:2]),
-        "attention 'attention': q = Q (token 3 × feature 4), k = K (token 3 × feature 4),"
-        " v = V (token 2 × feature 4): k has 3 tokens and v has 2; expected as many",
+        "attention 'attention': k has 3 tokens and v has 2; expected as many"
+        " (q is Q, token 3 × feature 4; k is K, token 3 × feature 4; v is V, token 2 × feature 4)",
     ),
     "a mask of another shape": (
         lambda: attention(M, M[:2], M[:2], causal_mask(3)),
@@ -350,27 +350,26 @@ BAD = {
     ),
     "heads that do not divide": (
         lambda: multi_head(M, M, M, 3),
-        "multi_head 'multi_head': q = Q (token 3 × feature 4), k = K (token 3 × feature 4),"
-        " v = V (token 3 × feature 4): q is token 3 × feature 4: 4 features do not divide into 3 heads;"
-        " expected a multiple of 3",
+        "multi_head 'multi_head': the 4 features of q do not divide into 3 heads; 2 or 4 would do"
+        " (q is Q, token 3 × feature 4; k is K, token 3 × feature 4; v is V, token 3 × feature 4)",
     ),
     "no heads": (
         lambda: multi_head(M, M, M, 0),
-        "multi_head 'multi_head': q = Q (token 3 × feature 4), k = K (token 3 × feature 4),"
-        " v = V (token 3 × feature 4): heads must be an int of 1 or more, got 0",
+        "multi_head 'multi_head': heads must be an int of 1 or more, got 0"
+        " (q is Q, token 3 × feature 4; k is K, token 3 × feature 4; v is V, token 3 × feature 4)",
     ),
     "heads of text": (
         lambda: block(M, "2"),
-        "block 'block': x = X (token 3 × feature 4): heads must be an int of 1 or more, got '2'",
+        "block 'block': heads must be an int of 1 or more, got '2' (x is X, token 3 × feature 4)",
     ),
     "heads of a bool": (
         lambda: block(M, True),
-        "block 'block': x = X (token 3 × feature 4): heads must be an int of 1 or more, got True",
+        "block 'block': heads must be an int of 1 or more, got True (x is X, token 3 × feature 4)",
     ),
     "block heads that do not divide": (
         lambda: block(M, 3),
-        "block 'block': x = X (token 3 × feature 4): q is token 3 × feature 4: 4 features do not divide into"
-        " 3 heads; expected a multiple of 3",
+        "block 'block': the 4 features of q do not divide into 3 heads; 2 or 4 would do"
+        " (x is X, token 3 × feature 4)",
     ),
     "block of nothing": (lambda: block([], 1), f"X is empty; {ROWS}"),
     "block of None": (lambda: block(None, 1), f"X is None; {ROWS}"),

@@ -137,11 +137,11 @@ WHOLE = {"x": X, "w_q": W, "w_k": W, "w_v": W}
         (
             {**WHOLE, "w_k": [[1.0, 2.0]]},
             {},
-            "head.npz: linear 'k': x = x (token 2 × feature 3), w = w_k (feature 1 × feature 2):"
-            " x has 3 features and w takes 2; expected as many",
+            "head.npz: linear 'k': x has 3 features and w takes 2; expected as many"
+            " (x is token 2 × feature 3; w is w_k, feature 1 × feature 2)",
         ),
-        ({**WHOLE, "b_q": [1.0]}, {}, "head.npz: linear 'q': x = x (token 2 × feature 3), w = w_q (feature 2 ×"
-         " feature 3), b = b_q (feature 1): b is feature 1; expected one row of 2"),
+        ({**WHOLE, "b_q": [1.0]}, {}, "head.npz: linear 'q': b is feature 1; expected one row of 2"
+         " (x is token 2 × feature 3; w is w_q, feature 2 × feature 3; b is b_q, feature 1)"),
         (WHOLE, {"tokens": "[1, 2]"}, "head.npz: tokens are [1, 2]; expected a list of texts"),
         (WHOLE, {"tokens": "[1, 2"}, "head.npz: tokens are '[1, 2'; expected a JSON list of texts"),
         (WHOLE, {"tokens": "[" * 100000}, f"head.npz: tokens are {'[' * 60!r}; expected a JSON list of texts"),

@@ -1,0 +1,162 @@
+"""What numpy, PyTorch and ONNX call things, and what they are called here: for the sentence that says so.
+
+>>> argument("dim", ["x", "axis"])
+"; dim is called 'axis' here"
+>>> argument("keepdims", ["x", "axis"])
+'; a reduced axis always stays, with size 1'
+>>> builder("einsum")
+'; g.matmul and g.transpose do that here'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
+
+from .errors import GraphError, suggest
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "dim": ("axis",), "axes": ("axis",), "perm": ("axes",), "dims": ("perm",), "permutation": ("perm",),
+    "epsilon": ("eps",), "variance_epsilon": ("eps",), "layer_norm_eps": ("eps",),
+    "num_heads": ("heads",), "n_heads": ("heads",), "nhead": ("heads",), "n_head": ("heads",),
+    "q_num_heads": ("heads",), "num_attention_heads": ("heads",), "kv_num_heads": ("kv_heads",),
+    "num_kv_heads": ("kv_heads",), "num_key_value_heads": ("kv_heads",), "n_kv_heads": ("kv_heads",),
+    "is_causal": ("causal",), "attn_mask": ("mask",), "attention_mask": ("mask",), "src_mask": ("mask",),
+    "key_padding_mask": ("mask",), "query": ("q",), "key": ("k",), "value": ("v",), "Q": ("q",), "K": ("k",),
+    "V": ("v",), "past_key": ("past_k",), "past_value": ("past_v",), "sliding_window": ("window",),
+    "logit_softcap": ("softcap",), "attn_logit_softcapping": ("softcap",),
+    "weight": ("gamma", "w", "table"), "bias": ("beta", "b"), "scale_factor": ("factor",), "scale": ("gamma",),
+    "B": ("beta", "b"), "d_k": ("sqrt",), "head_dim": ("sqrt",), "input": ("x",), "other": ("b",), "A": ("a",),
+    "rotary_base": ("base",), "theta": ("base",), "rope_theta": ("base",), "approximate": ("tanh",),
+    "split_size_or_sections": ("parts",), "chunks": ("parts",), "num_outputs": ("parts",),
+    "repeats": ("times",),
+}  # fmt: skip
+"""The name there: the names here, of which the first that a call takes is meant."""
+
+EXPLAINED = {
+    "keepdims": "a reduced axis always stays, with size 1",
+    "keepdim": "a reduced axis always stays, with size 1",
+    "dtype": 'numbers are chosen at the run: run(graph, feeds, numbers="float32");'
+             " a tensor's kind is float, bool or int",
+    "device": "everything runs in plain Python; leave it out",
+    "requires_grad": "gradient(graph, of=…, wrt=[…]) differentiates any tensor",
+    "normalized_shape": "it is always the last axis; leave it out",
+    "in_features": "sizes come from the weights: w is out × in",
+    "out_features": "sizes come from the weights: w is out × in",
+    "embed_dim": "sizes come from the operands; leave it out",
+    "d_model": "sizes come from the operands; leave it out",
+    "dropout_p": "there is no dropout: what is seen is the same in every run",
+    "dropout": "there is no dropout: what is seen is the same in every run",
+    "p": "there is no dropout: what is seen is the same in every run",
+    "need_weights": "the weights are always recorded: trace[\"….weights\"]",
+    "average_attn_weights": "each head's weights are recorded: trace[\"head0.weights\"]",
+    "batch_first": "axes before the last two are batch, always first", "inplace": "nothing is changed in place",
+    "transpose_b": "write b.T", "transB": "write b.T", "transpose_a": "write a.T", "transA": "write a.T",
+    "dim0": "x.T exchanges the last two axes; perm=(…) names the order of all",
+    "dim1": "x.T exchanges the last two axes; perm=(…) names the order of all",
+    "enable_gqa": "kv_heads=… of multi_head shares keys and values",
+    "out": "results are returned, never written into",
+}  # fmt: skip
+
+OPS = {
+    "einsum": ("matmul", "transpose"), "dot": ("matmul",), "mm": ("matmul",), "bmm": ("matmul",),
+    "Gemm": ("linear",), "gemm": ("linear",), "Linear": ("linear",), "dense": ("linear",), "addmm": ("linear",),
+    "permute": ("transpose",), "swapaxes": ("transpose",), "t": ("transpose",), "view": ("reshape",),
+    "flatten": ("reshape",), "squeeze": ("reshape",), "unsqueeze": ("reshape",), "cat": ("concat",),
+    "concatenate": ("concat",), "hstack": ("concat",), "vstack": ("concat",), "chunk": ("split",),
+    "sum": ("reduce_sum",), "mean": ("reduce_mean",), "max": ("reduce_max",), "amax": ("reduce_max",),
+    "ReduceSum": ("reduce_sum",), "ReduceMean": ("reduce_mean",), "ReduceMax": ("reduce_max",),
+    "argmax": ("one_hot_argmax",), "one_hot": ("embedding",), "gather": ("embedding",), "take": ("embedding",),
+    "index_select": ("embedding",), "Embedding": ("embedding",), "expand": ("broadcast",),
+    "broadcast_to": ("broadcast",), "tile": ("repeat",), "masked_fill": ("mask", "where"),
+    "tril": ("trilu", "causal_mask"), "triu": ("trilu", "causal_mask"), "mul": ("multiply",),
+    "div": ("divide",),
+    "sub": ("subtract",), "neg": ("negate",), "pow": ("multiply",), "power": ("multiply",),
+    "square": ("multiply",), "rsqrt": ("sqrt", "divide"), "reciprocal": ("divide",), "logit": ("sigmoid",),
+    "scaled_dot_product_attention": ("attention",), "sdpa": ("attention",),
+    "MultiheadAttention": ("multi_head",),
+    "MultiHeadAttention": ("multi_head",), "TransformerEncoderLayer": ("encoder_layer",), "swish": ("silu",),
+    "TransformerDecoderLayer": ("decoder_layer",), "mlp": ("feed_forward",), "rotary": ("rope",),
+    "RotaryEmbedding": ("rope",), "layer_norm": ("layernorm",), "rms_norm": ("rmsnorm",), "eq": ("where",),
+    "greater": ("is_positive",), "gt": ("is_positive",), "Tensor": ("constant",), "tensor": ("constant",),
+    "array": ("constant",), "placeholder": ("input",), "variable": ("parameter",), "zeros": ("constant",),
+    "ones": ("constant",), "full": ("constant",), "eye": ("constant",), "arange": ("constant",),
+}  # fmt: skip
+"""The name there: the builders here that do it."""
+
+NUMBERS = {
+    "float64": "float", "double": "float", "fp64": "float", "f64": "float", "f8": "float", "float_": "float",
+    "fp32": "float32", "f32": "float32", "single": "float32", "f4": "float32", "fp16": "float16",
+    "f16": "float16", "half": "float16", "f2": "float16", "bf16": "bfloat16", "decimal": "mpmath",
+    "mp": "mpmath",
+    "exact": "fraction", "rational": "fraction", "int": "fraction", "int8": "float16",
+}  # fmt: skip
+"""The name there: the number type here that is the same or nearest."""
+
+
+def argument(name: str, taken: Iterable[str]) -> str:
+    """What to add to a sentence that refuses the argument `name`, where `taken` are those that a call takes."""
+    taken = list(taken)
+    for ours in ARGUMENTS.get(name, ()):
+        if ours in taken:
+            return f"; {name} is called {ours!r} here"
+    if name in EXPLAINED:
+        return f"; {EXPLAINED[name]}"
+    near = suggest(name, taken)
+    return near or (f"; expected {', '.join(taken)}" if 0 < len(taken) <= 12 else "")
+
+
+def builder(name: str) -> str:
+    """What to add to a sentence that knows no op of this name; '' where nothing is known of it."""
+    ours = OPS.get(name, ())
+    if not ours:
+        return "; there is none, since every run gives the same" if "dropout" in name.lower() else ""
+    return f"; {' and '.join(f'g.{op}' for op in ours)} {'do' if len(ours) > 1 else 'does'} that here"
+
+
+def numbers(name: str, known: Iterable[str]) -> str:
+    """What to add to a sentence that knows no number type of this name."""
+    ours = NUMBERS.get(name)
+    return f"; {name} is {ours!r} here" if ours else suggest(name, known)
+
+
+def meant(function: F) -> F:
+    """The function, whose calls with arguments that it does not take are refused in a sentence that knows what
+    was meant, as a `GraphError`."""
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            told = _misfit(function, args, kwargs)
+            if told is None:
+                raise
+            raise GraphError(told) from error
+
+    return called  # type: ignore[return-value]
+
+
+def _misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """What is wrong with the arguments of a call; None where they fit."""
+    parameters = signature(function).parameters
+    name = function.__name__
+    named = [key for key in parameters if key != "self"]
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        for key in kwargs:
+            if key not in parameters:
+                return f"{name} takes no argument {key!r}{argument(key, named)}"
+    try:
+        signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        said = str(error)
+        if said == "too many positional arguments" and any(
+            p.kind is p.VAR_KEYWORD for p in parameters.values()
+        ):
+            return f"{name} takes tensors by name; expected {name}(out=…)"
+        return f"{name}: {said}; expected {name}({', '.join(named)})"
+    return None
