@@ -118,10 +118,10 @@ def builder(name: str) -> str:
     return f"; {' and '.join(f'g.{op}' for op in ours)} {'do' if len(ours) > 1 else 'does'} that here"
 
 
-def numbers(name: str, known: Iterable[str]) -> str:
-    """What to add to a sentence that knows no number type of this name."""
+def numbers(name: str) -> str:
+    """What to add to a sentence that knows no number type of this name; '' where nothing is known of it."""
     ours = NUMBERS.get(name)
-    return f"; {name} is {ours!r} here" if ours else suggest(name, known)
+    return f"; {name} is {ours!r} here" if ours else ""
 
 
 def meant(function: F) -> F:

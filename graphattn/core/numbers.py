@@ -27,7 +27,7 @@ from operator import mul
 from typing import Any
 
 from . import elsewhere
-from .errors import GraphError
+from .errors import GraphError, suggest
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,7 +260,9 @@ def of(numbers: str | Numbers) -> Numbers:
     if isinstance(numbers, Numbers):
         return numbers
     if not isinstance(numbers, str) or numbers not in _makers:
-        hint = elsewhere.numbers(str(numbers), _makers) or f"; expected one of {', '.join(_makers)}"
+        hint = elsewhere.numbers(str(numbers)) or (
+            f"; expected one of {', '.join(_makers)}{suggest(numbers, _makers)}"
+        )
         raise GraphError(f"unknown number type {numbers!r}{hint}")
     return _made(numbers)
 

@@ -390,11 +390,11 @@ BAD = {
     "layer_norm of a matrix": (lambda: layer_norm(M), "row has rank 2; expected a list of numbers"),
     "layer_norm with a negative eps": (
         lambda: layer_norm([1.0, 2.0], eps=-1),
-        "layernorm 'layer_norm': x = row (feature 2): eps is -1; expected a number of 0 or more",
+        "layernorm 'layer_norm': eps is -1; expected a number of 0 or more (x is row, feature 2)",
     ),
     "layer_norm with eps None": (
         lambda: layer_norm([1.0, 2.0], eps=None),
-        "layernorm 'layer_norm': x = row (feature 2): eps is None; expected a number of 0 or more",
+        "layernorm 'layer_norm': eps is None; expected a number of 0 or more (x is row, feature 2)",
     ),
 }
 

@@ -1,0 +1,140 @@
+"""What people type who know numpy, PyTorch or ONNX, and the sentence that each line gets.
+
+`tests/golden/mistakes.txt` has the lines with their sentences: read it as a newcomer would.
+"""
+
+import pytest
+
+from graphattn import Graph, GraphError, gradient, run
+
+LINES = r"""
+a = g.attention(x, x, x); a @ x
+g.softmax(x, dim=-1)
+g.softmax(x, axis=2)
+g.softmax(x, -1)
+g.input("y", shape=(2,), dtype="float32")
+g.reduce_sum(x, axis=-1, keepdims=True)
+g.reduce_sum(x, dim=1)
+g.reduce_sum(x, axes=1)
+g.layernorm(x, normalized_shape=4)
+g.layernorm(x, weight=x)
+g.layernorm(x, epsilon=1e-5)
+g.linear(x, weight=x)
+g.linear(x, in_features=4)
+g.matmul(x, x)
+g.matmul(x, x, transpose_b=True)
+x @ [[1.0]*4]*3
+x + "1"
+x @ x
+x.t()
+x.transpose(0, 1)
+x.shape()
+x.reshape(4, 3)
+x.view(4, 3)
+x.softmax()
+x.sum()
+g.relu()
+g.sofmax(x)
+g.LayerNorm(x)
+g.Softmax(x)
+g.einsum("ij,jk->ik", x, x)
+g.multi_head(x, heads=3)
+g.multi_head(x, num_heads=2)
+g.multi_head(x, x, x, heads=2, is_causal=True)
+g.multi_head(x, x, x, heads=2, causal="yes")
+g.attention(x, x, x, attn_mask=x)
+g.attention(x, x, x, dropout_p=0.1)
+g.attention(x, x, x, scale=True)
+g.attention(x, x, x, mask=x)
+g.attention(x, x)
+g.scale(x, 8)
+g.scale(x, sqrt=-1)
+g.scale(x, d_k=8)
+g.mask(x, g.causal_mask(4))
+g.causal_mask(x)
+g.transpose(x, 0, 1)
+g.transpose(x, dim0=0, dim1=1)
+g.transpose(x, perm=(0,0))
+g.reshape(x, (5, 3))
+g.reshape(x, -1)
+g.concat([x, x])
+g.concat(x, x, dim=1)
+g.split(x, 3)
+g.split(x, 2, axis=3)
+g.input("x", shape=(2,))
+g.input("my input", shape=(2,))
+g.input("y", (2, "d"))
+g.input("y", shape=2)
+g.input("y")
+g.output(x)
+g.output(out=3)
+g.dropout(x, p=0.1)
+g.embedding(x, x)
+g.rmsnorm(x, gamma=x)
+run(g, x)
+run(g, [[1.0]*4]*3)
+run(g)
+run(g, {"X": [[1.0]*4]*3})
+run(g, {"x": [[1.0]*3]*4})
+run(g, {"x": [[1.0]*4, [1.0]*3, [1.0]*4]})
+run(g, {"x": "hello"})
+run(g, {"x": None})
+run(g, {"x": [[float("nan")]*4]*3})
+run(g, {"x": [[True]*4]*3})
+run(g, {"x": [[1.0]*4]*3}, numbers="float64")
+run(g, {"x": [[1.0]*4]*3}, numbers="fp32")
+run(g, {"x": [[1.0]*4]*3}, numbers="double")
+run(g, {"x": [[1.0]*4]*3}, dtype="float32")
+run(g, {"x": [[1.0]*4]*3}, level="primitives")
+run(g, {"x": [[1.0]*4]*3}, labels=["a", "b", "c"])
+run(g, {"x": [[1.0]*4]*3}, labels={"token": ["a", "b"]})
+run(g, {"x": [[1.0]*4]*3}, patch={"nothing": 1})
+run(g, {"x": [[1.0]*4]*3})["X"]
+run(g, {"x": [[1.0]*4]*3}).why("x")
+run(g, {"x": [[1.0]*4]*3}).why("x", 9, 9)
+run(g, {"x": [[1.0]*4]*3}).why("x", 0, "cat")
+gradient(g, of="loss", wrt=["x"])
+g.at("ops")
+g.render("x.jpg")
+g.softmax(5)
+g.add(x, [1, 2])
+g.softmax([[1.0, 2.0]])
+Graph("my graph")
+float(x)
+if x > 0: pass
+len(x)
+x[5]
+for row in x: pass
+x ** 2
+-x @ x
+g.gelu(x, tanh=True)
+g.layernorm(x, x, x)
+g.where(x, x, x)
+g.repeat(x, repeats=2)
+run(g, {"x": [[1.0]*4]*3}, targets="x")
+run(g, {"x": [[1.0]*4]*3}, seed=1)
+g.constant("abc")
+g.parameter("w", (2, 2), requires_grad=True)
+run("block", {})
+g.slice(x, 1)
+""".strip().splitlines()
+
+
+def sentence(line: str) -> str:
+    """What a line gets, typed after `x` was declared in the graph `g`."""
+    g = Graph("g")
+    x = g.input("x", shape=(3, 4), axes=("token", "feature"))
+    with pytest.raises((GraphError, AttributeError, TypeError)) as caught:
+        exec(line, {"g": g, "x": x, "run": run, "gradient": gradient, "Graph": Graph})
+    return str(caught.value)
+
+
+def test_every_mistake_gets_its_sentence(golden):
+    assert len(LINES) >= 80 and len(set(LINES)) == len(LINES)
+    golden("mistakes.txt", "".join(f"{line}\n    {sentence(line)}\n" for line in LINES))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_it_is_one_short_sentence(line):
+    said = sentence(line)
+    assert said and "\n" not in said and len(said) <= 300, said
