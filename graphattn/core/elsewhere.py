@@ -158,5 +158,6 @@ def _misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             p.kind is p.VAR_KEYWORD for p in parameters.values()
         ):
             return f"{name} takes tensors by name; expected {name}(out=…)"
-        return f"{name}: {said}; expected {name}({', '.join(named)})"
+        needed = [key for key in named if parameters[key].default is parameters[key].empty]
+        return f"{name}: {said}; expected {name}({', '.join(needed)}, …)"
     return None
