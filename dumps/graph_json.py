@@ -303,8 +303,11 @@ def _operands(
 
 
 def _cycle(dag: nx.DiGraph) -> list[str]:
-    """The nodes of one cycle, in the direction of the data."""
+    """The nodes of one cycle, in the direction of the data, from the one that stands first in the file."""
     path = [edge[0] for edge in nx.find_cycle(dag)]
+    order = {name: place for place, name in enumerate(dag)}
+    start = path.index(min(path, key=order.__getitem__))
+    path = path[start:] + path[:start]
     shown = path if len(path) <= 8 else [*path[:7], f"({len(path) - 7} more)"]
     return [*shown, shown[0]]
 

@@ -36,10 +36,10 @@ def python_source(graph: Graph, level: str = "op", trace: bool = False) -> str:
     """The text of a Python file that computes what the graph computes (see the module's docstring).
 
     level: "op" or "primitive"; trace: whether the function returns every tensor by its name beside
-    the outputs. A graph without outputs returns what no node uses. Raises a `GraphError` where a
-    node has no kernel at this level, or one without a source of its own.
+    the outputs. A graph without outputs returns what no node uses. An op without a kernel stands as its
+    expansion. Raises a `GraphError` for a coarser level, and where a kernel has no source of its own.
     """
-    graph = graph.at(level)
+    graph = graph.callable(level) if level in ("op", "primitive") else graph.at(level)
     for node in graph.nodes.values():
         if node.op.kernel is None and not node.op.fed:
             raise GraphError(

@@ -15,6 +15,7 @@ from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
+from graphattn.core.names import owners
 from graphattn.core.op import LEVELS, Op, check_level
 from graphattn.passes.rebuild import Rebuild
 
@@ -44,6 +45,22 @@ def expand_all(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
     while any(map(chosen, graph.nodes.values())):
         graph = _one_layer(graph, chosen, calls)
     return graph
+
+
+def to_kernels(graph: Graph) -> Graph:
+    """The graph with every composite expanded that has no kernel of its own, as far as a run of it goes:
+    to primitives. Every node of the result can be called."""
+    whole: set[str] = set()
+
+    def chosen(node: Node) -> bool:
+        if node.op.expand is None or node.op.fed:
+            return False
+        if node.op.kernel is None:
+            whole.add(node.name)
+            return True
+        return node.op.coarser("primitive") and not whole.isdisjoint(owners(node.name))
+
+    return expand_all(graph, chosen)
 
 
 def _one_layer(graph: Graph, chosen: Callable[[Node], bool], calls: dict[str, Call]) -> Graph:

@@ -499,6 +499,8 @@ class Graph(Builders):
         """Same name, title, nodes in the same order, scopes, aliases and outputs."""
         if not isinstance(other, Graph):
             return NotImplemented
+        if self is other:
+            return True
         mine, theirs = self._names, other._names
         return (
             (self.name, self.title) == (other.name, other.title)
@@ -562,6 +564,16 @@ class Graph(Builders):
         from ..passes.zoom import fuse
 
         return fuse(self)
+
+    def callable(self, level: str = "op") -> Graph:
+        """This graph at a level, "op" or finer, with what has no kernel expanded too: every node of it can
+        be called (kept until it changes)."""
+        key = ("callable", level)
+        if key not in self._cache:
+            from ..passes.zoom import to_kernels
+
+            self._cache[key] = to_kernels(self.at(level))
+        return self._cache[key]
 
     def run(self, feeds: Mapping[str, Any] | None = None, **options: Any) -> Trace:
         """Evaluate; see `graphattn.run`."""

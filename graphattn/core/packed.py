@@ -146,4 +146,6 @@ def _from_lists(value: Any) -> Packed | None:
     cells = array("d")
     for row in rows:
         cells.fromlist(row if type(row) is list else list(row))
-    return Packed(shape, cells)
+    packed = Packed(shape, cells)
+    packed.finite = all(math.isfinite(sum(row)) for row in rows) or packed.finite
+    return packed

@@ -15,11 +15,10 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import repeat
-from math import copysign
 from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -329,6 +328,8 @@ class Trace:
     @property
     def patched(self) -> list[str]:
         """The tensors that a patch replaced, in order of evaluation."""
+        if not self.recording.patched:
+            return []
         return [
             name
             for step in self.steps
@@ -420,15 +421,17 @@ def same_bits(a: Any, b: Any, numbers: Numbers, spec: Spec) -> bool:
         return a is b
     if numbers is not FLOAT and spec.kind == "float":
         return all(map(eq, map(numbers.text, nested.flat(a)), map(numbers.text, nested.flat(b))))
-    rows = zip(nested.rows(a, spec.rank), nested.rows(b, spec.rank))
+    if spec.kind != "float":
+        return a == b
+    rows = zip(nested.rows(nested.lists(a), spec.rank), nested.rows(nested.lists(b), spec.rank))
     return all(_same_row(one, other) for (_, one), (_, other) in rows)
 
 
-def _same_row(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Whether two rows are the same in every bit: 0.0 is not -0.0, and NaN is NaN."""
-    if a == b:
-        return 0.0 not in a or list(map(copysign, repeat(1.0), a)) == list(map(copysign, repeat(1.0), b))
-    return repr(list(a)) == repr(list(b))
+def _same_row(a: list[float], b: list[float]) -> bool:
+    """Whether two rows of floats are the same in every bit: 0.0 is not -0.0, but NaN is NaN."""
+    if a == b and 0.0 not in a:
+        return True
+    return array("d", a).tobytes() == array("d", b).tobytes() or repr(a) == repr(b)
 
 
 def read_labels(labels: Any) -> dict[str, tuple[str, ...]]:

@@ -210,7 +210,7 @@ GRAPHS = [
     (("edges", 0, "slot", True), ": edges[0]: slot is true; expected an integer"),
     (("edges", 0, "slot", 10**12), ": node 's.y' has an operand in slot 1000000000000 and holes before it"),
     (("edges", 1, EDGE), ": edges[1]: slot 0 of 's.y' has an edge already; expected one"),
-    (("edges", 0, EDGE), ": w → s.y → w is a cycle; expected a graph without one"),
+    (("edges", 0, EDGE), ": s.y → w → s.y is a cycle; expected a graph without one"),
     (("edges", 0, "source", "s.y"), ": s.y → s.y is a cycle; expected a graph without one"),
     (("edges", []), ": node 's.y': softmax 's.y' needs operand 'x' (slot 0)"),
 ]
@@ -292,7 +292,7 @@ def test_a_long_cycle_is_named_in_short():
     data = json.loads(graph_json(g))
     data["edges"][0]["source"] = "n19"
     assert refused(read_graph_json, json.dumps(data)) == (
-        "graph JSON: n1 → n2 → n3 → n4 → n5 → n6 → n7 → (13 more) → n1 is a cycle; expected a graph without one"
+        "graph JSON: n0 → n1 → n2 → n3 → n4 → n5 → n6 → (13 more) → n0 is a cycle; expected a graph without one"
     )
 
 

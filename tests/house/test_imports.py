@@ -56,6 +56,7 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.graph", "Graph.at", "passes.zoom"): "graph.at(level) is how a graph is zoomed",
     ("core.graph", "Graph.opened", "passes.zoom"): "graph.opened(names) is how single composites are opened",
     ("core.graph", "Graph.fused", "passes.zoom"): "graph.fused() is how they are closed again",
+    ("core.graph", "Graph.callable", "passes.zoom"): "exports call kernels alone",
     ("core.graph", "Graph.run", "core.run"): "graph.run() is run(graph)",
     ("core.graph", "Graph.render", "dumps.picture"): "graph.render() draws",
     ("core.graph", "Graph.__str__", "dumps.graph_text"): "print(graph)",

@@ -122,6 +122,8 @@ def test_a_composite_costs_what_its_parts_do():
 def test_the_rule_of_an_op_is_near_the_sum_of_its_primitives(op):
     for sample in op.samples:
         g = Graph("sample")
+        if not sample.operands:  # known before a run: it costs nothing
+            continue
         operands = [None if o is None else g.constant(o) for o in sample.operands]
         try:
             g.apply(op, *operands, **sample.attributes, name="y")
