@@ -155,7 +155,9 @@ def lifted(value: Any, make: Any, made: list[Any]) -> Any:
 
 def _gradients(result: Any, made: list[Any]) -> list[float]:
     cells = list(_flat(result))
-    loss = sum((cell * float(i + 1) for i, cell in enumerate(cells[1:], 1)), cells[0] * 1.0)
+    loss: Any = cells[0] * 1.0
+    for i, cell in enumerate(cells[1:], 1):
+        loss = loss + cell * float(i + 1)
     for cell in made:
         cell.grad = 0.0
     loss.backward()

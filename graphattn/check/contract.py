@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from ..core import nested
 from ..core.axes import Spec
 from ..core.errors import GraphError, suggest
 from ..core.graph import Graph
@@ -143,11 +142,13 @@ def random_value(spec: Spec, seed: str) -> Any:
     kinds: Mapping[str, Callable[[], Any]] = {
         "float": lambda: draw.gauss(0, 1), "int": lambda: draw.randrange(2), "bool": lambda: draw.random() < 0.7
     }  # fmt: skip
-    return nested.full(spec.shape, None) if not spec.size else _filled(spec.shape, kinds[spec.kind])
+    return _filled(list(spec.shape), kinds[spec.kind])
 
 
 def _filled(shape: Sequence[int], make: Callable[[], Any]) -> Any:
-    return [_filled(shape[1:], make) for _ in range(shape[0])] if shape else make()
+    if not shape:
+        return make()
+    return [_filled(shape[1:], make) for _ in range(shape[0])]
 
 
 def plain(value: Any) -> Any:
