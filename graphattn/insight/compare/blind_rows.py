@@ -11,7 +11,8 @@ from typing import Any
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Ref
-from .cell_classes import Skip, is_masked
+from .cell_classes import Skip
+from .masked_cells import is_masked
 from .matched import Matched
 
 POLICIES = ("zero", "nan", "uniform", "any")

@@ -21,26 +21,12 @@ from typing import Any
 
 from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
+from .masked_cells import FLOOR, is_masked
 from .printed import Print
 from .recording import Recorded
 
-FLOOR = -65504.0
-"""The most negative float16: nothing above it is masked unless the user says so."""
-ASTRONOMIC = -1e30
-POWERS = -9.9e8
 UNDERFLOW = 746.0
 """What is so far below another number that e to the difference is 0 in double."""
-
-
-def is_masked(x: Any, below: float | None = None) -> bool:
-    """Whether a cell is of the class "masked"; with `below`, whether it is that small or smaller."""
-    if below is not None and x <= below:
-        return True
-    if x > FLOOR:
-        return False
-    if x == FLOOR or x <= ASTRONOMIC:
-        return True
-    return x <= POWERS and abs(-x / 10.0 ** round(math.log10(-x)) - 1.0) <= 0.01
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ class Flow:
                 self.above[ref] = frozen
                 if ref in self.names:
                     self.order.append(self.names[ref])
+        self.place = {name: i for i, name in enumerate(self.order)}
+        self.node_place = {name: i for i, name in enumerate(graph.nodes)}
         self.below: dict[Ref, set[Ref]] = {}
         for ref in self.names:
             for source in self.above[ref]:
@@ -39,13 +41,14 @@ class Flow:
 
     def inputs(self, name: str) -> list[str]:
         """The nearest recorded tensors that this one was computed from, in order."""
-        above = self.above[self.refs[name]]
-        return [other for other in self.order if self.refs[other] in above]
+        return self._in_order(self.above[self.refs[name]])
 
     def results(self, name: str) -> list[str]:
         """The nearest recorded tensors that were computed from this one."""
-        below = self.below.get(self.refs[name], ())
-        return [other for other in self.order if self.refs[other] in below]
+        return self._in_order(self.below.get(self.refs[name], ()))
+
+    def _in_order(self, refs: Iterable[Ref]) -> list[str]:
+        return sorted((self.names[ref] for ref in refs), key=self.place.__getitem__)
 
     def between(self, name: str) -> list[str]:
         """The steps between a tensor and its recorded inputs, which were not recorded, in order."""
@@ -58,7 +61,7 @@ class Flow:
             seen.add(ref)
             todo += [other for other in self.graph.nodes[ref.node].operands if other is not None]
         nodes = {ref.node for ref in seen if self.graph.nodes[ref.node].operands}
-        return [node for node in self.graph.nodes if node in nodes]
+        return sorted(nodes, key=self.node_place.__getitem__)
 
     def harmless(self, differs: Mapping[str, bool], sure: Callable[[str], bool]) -> set[str]:
         """The tensors that differ though every recorded tensor after them agrees, and surely so, or is

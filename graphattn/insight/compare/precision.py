@@ -23,7 +23,7 @@ from ...core.errors import GraphError, suggest
 from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import padded
 from ...core.rounded import FORMATS, Format
-from .cell_classes import FLOOR, is_masked
+from .masked_cells import FLOOR, is_masked
 from .recording import Recorded, Recording
 
 FLOAT64 = Format("float64", 53, -1022, 1023)

@@ -17,6 +17,7 @@ from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.numbers import dot
 from ...core.trace import Trace
+from .masked_cells import FLOOR, is_masked
 from .printed import Print
 
 Rows = list[list[Any]]
@@ -56,6 +57,23 @@ class Recorded:
         return math.sqrt(math.fsum(x * x for x in cells) / len(cells)) if cells else 0.0
 
     @cached_property
+    def largest(self) -> float:
+        """The largest |cell|, those of masks and NaN aside."""
+        largest = 0.0
+        for row in self.rows:
+            low, high, total = (min(row), max(row), sum(row)) if row else (0.0, 0.0, 0.0)
+            if low <= FLOOR or total - total != 0.0:
+                row = [x for x in row if x == x and not is_masked(x)] or [0.0]
+                low, high = min(row), max(row)
+            largest = max(largest, high, -low)
+        return largest
+
+    @cached_property
+    def squares(self) -> float:
+        """The sum of the squares of the same cells."""
+        return math.fsum(x * x for x in self.flat if -1e9 < x < 1e9)
+
+    @cached_property
     def deviation(self) -> float:
         """The standard deviation of the same cells; of one cell, its size."""
         cells = [x for x in self.flat if -1e9 < x < 1e9]
@@ -64,7 +82,7 @@ class Recorded:
         mean = math.fsum(cells) / len(cells)
         return math.sqrt(math.fsum((x - mean) ** 2 for x in cells) / len(cells))
 
-    @property
+    @cached_property
     def size(self) -> int:
         return len(self.rows) * self.width
 
@@ -133,10 +151,9 @@ class Recording:
             return self.tensors[name]
         if self.trace is None:
             return None
-        try:
-            ref = self.trace.graph.resolve(name)
-        except GraphError:
+        if name not in self.trace.graph:
             return None
+        ref = self.trace.graph.resolve(name)
         return self.tensors.get(self.trace.graph.tensor_name(ref))
 
     def need(self, name: str) -> Recorded:

@@ -23,7 +23,7 @@ from typing import Any
 from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import PlanStep, plan_of
 from ...core.trace import Trace
-from .cell_classes import is_masked
+from .masked_cells import is_masked
 from .matched import Matched
 from .precision import ACCUMULATOR_BITS, longest_sum
 from .printed import EXACT, Print

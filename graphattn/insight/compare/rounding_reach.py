@@ -20,7 +20,8 @@ from statistics import median
 from typing import Any
 
 from ...core.errors import GraphError
-from .cell_classes import Classes, Rules, is_masked, visible
+from .cell_classes import Classes, Rules, visible
+from .masked_cells import is_masked
 from .printed import Print
 from .recording import Recorded
 from .replay import Replay, rows_of

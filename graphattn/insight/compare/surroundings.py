@@ -7,10 +7,11 @@ from functools import cached_property
 
 from ...core.numbers import FLOAT
 from .alignment import Pair, families, words
-from .cell_classes import Rules, is_masked
+from .cell_classes import Rules
 from .comparison import TensorComparison
 from .constants import Dimensions
 from .explained import explanations
+from .masked_cells import is_masked
 from .matched import Matched
 from .recording import Recorded
 from .relations import Context, Relation, relations

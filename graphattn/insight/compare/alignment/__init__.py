@@ -59,5 +59,5 @@ def agreeing(reference: Recording, yours: Recording) -> int:
     matching = Matching(reference, yours, near_by_value(reference, yours))
     by_name(matching)
     by_value(matching)
-    wrong = {p.other for p in matching.pairs if not alike(p.reference.flat, p.yours.flat, matching.near)}
+    wrong = {p.other for p in matching.pairs if not alike(p.reference, p.yours, matching.near)}
     return len(matching.used_yours - wrong - {misfit.name for _, misfit in matching.misfits})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ..cell_classes import is_masked
+import math
+
+from ..masked_cells import is_masked
 from ..precision import recorded_precision
-from ..recording import Recording
+from ..recording import Recorded, Recording
 
 NEAR = 2e-3
 TIGHT = 2e-6
@@ -18,22 +20,16 @@ def near_by_value(reference: Recording, yours: Recording) -> float:
     return max(NEAR, 8 * 2.0**-bits)
 
 
-def alike(a: list[float], b: list[float], near: float = NEAR) -> bool:
-    """Whether two flat tensors hold the same numbers, roughly; masked cells match masked cells, and at
-    least one cell must be a number other than 0."""
-    size = None
+def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
+    """Whether two tensors of as many cells hold the same numbers in the same order, roughly; masked cells match
+    masked cells, and at least one cell must be a number other than 0."""
+    if a.rows == b.rows or a.flat == b.flat:
+        return 0.0 < a.largest < math.inf and b.largest == a.largest
+    limit = near * a.largest
     some = False
-    for x, y in zip(a, b):
-        if x == y:
-            some = some or (x != 0 and not is_masked(x))
-            continue
-        if is_masked(x) and is_masked(y):
-            continue
-        if x != x or y != y:
+    for x, y in zip(a.flat, b.flat):
+        if abs(x - y) <= limit:
+            some = some or x != 0.0
+        elif not (is_masked(x) and is_masked(y)):
             return False
-        if size is None:
-            size = max((abs(v) for v in a if not is_masked(v) and v == v), default=0.0)
-        if not abs(x - y) <= near * size:
-            return False
-        some = some or x != 0
     return some

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..recording import Recorded
 from .alike import alike
 from .choice import arranged, stacked
-from .families import stacked_parts
+from .families import Family, stacked_parts
 from .matching import Matching
 from .names import dotted_endings, endings, meaning, unique_by_words, words
 
@@ -21,8 +21,12 @@ def by_name(matching: Matching) -> None:
             if yours.name in matching.used_yours or reference.name in matching.used_reference:
                 continue
             fitting = arranged(matching, yours, reference)
-            if fitting is not None and (alike(reference.flat, fitting[1].flat, matching.near) or not sure):
-                matching.add(reference.name, reference, fitting[1], "name", order=fitting[0])
+            if fitting is None:
+                continue
+            order, tensor = fitting
+            only = order == tuple(range(len(order))) and len(order) < 3
+            if only or not sure or alike(reference, tensor, matching.near):
+                matching.add(reference.name, reference, tensor, "name", order=None if only else order)
         _families_by_name(matching, sure)
     for yours, reference in named:
         exact = matching.reference.find(yours.name) is reference
@@ -46,27 +50,27 @@ def _named(matching: Matching) -> list[tuple[Recorded, Recorded]]:
 
 def _families_by_name(matching: Matching, sure: bool) -> None:
     """`weights` (h, n, n) is `head*.weights`."""
+    by_ending: dict[frozenset[str], list[Family]] = {}
+    for family in matching.reference_families:
+        called = {meaning(ending) - {"head"} for ending in dotted_endings(family.name)}
+        for key in endings(family.name) | called - {frozenset()}:
+            by_ending.setdefault(key, []).append(family)
     for yours in matching.open_yours():
-        wanted = meaning(yours.name) - {"head"}
-        for family in matching.reference_families:
-            if any(member.name in matching.used_reference for member in family.members):
+        wanted = (words(yours.name) - {"head"}, meaning(yours.name) - {"head"})
+        for family in [family for key in dict.fromkeys(wanted) for family in by_ending.get(key, ())]:
+            if family.size != yours.size or matching.any_used(family):
                 continue
-            if words(yours.name) - {"head"} in endings(family.name) or (
-                wanted and wanted in {meaning(ending) - {"head"} for ending in dotted_endings(family.name)}
-            ):
-                chosen = stacked(matching, yours, family)
-                if chosen is None:
-                    continue
-                order, parts, same = chosen
-                if same or not sure:
-                    matching.add_family(family, parts, "name, stacked", yours.name, order)
-                    break
-    for reference in matching.open_reference():
+            chosen = stacked(matching, yours, family)
+            if chosen is not None and (chosen[2] or not sure):
+                matching.add_family(family, chosen[1], "name, stacked", yours.name, chosen[0])
+                break
+    for reference in matching.open_reference() if matching.your_families else ():
         for family in matching.your_families:
+            if family.size != reference.size or not endings(family.name) & endings(reference.name):
+                continue
             if any(member.name in matching.used_yours for member in family.members):
                 continue
-            if endings(family.name) & endings(reference.name):
-                parts = next((parts for _, parts in stacked_parts(reference, family)), None)
-                if parts is not None:
-                    matching.add_your_family(reference, parts, family, "name, stacked")
-                    break
+            parts = next((parts for _, parts in stacked_parts(reference, family)), None)
+            if parts is not None:
+                matching.add_your_family(reference, parts, family, "name, stacked")
+                break

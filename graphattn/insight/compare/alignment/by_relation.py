@@ -7,6 +7,7 @@ from typing import Any
 
 from ....core.errors import GraphError
 from ....core.run import run
+from ..masked_cells import is_masked
 from ..reading import of_trace
 from ..recording import Recorded
 from ..relations import simple_relation
@@ -14,6 +15,9 @@ from .alike import alike
 from .by_value import by_value
 from .families import stacked_parts
 from .matching import Matching
+
+SAMPLED = 1e-3
+"""How near a few cells must be to a relation for all to be looked at."""
 
 
 def by_relation(matching: Matching) -> None:
@@ -81,7 +85,7 @@ def _as_if(matching: Matching) -> None:
         if (
             fits
             and trace.spec(pair.key).kind == "float"
-            and not alike(pair.reference.flat, pair.yours.flat, matching.near)
+            and not alike(pair.reference, pair.yours, matching.near)
         ):
             patch[pair.key] = pair.yours.nested()
     if not patch:
@@ -109,4 +113,21 @@ def _as_if(matching: Matching) -> None:
 def _related(reference: Recorded, yours: Recorded) -> bool:
     if reference.squeezed == yours.squeezed:
         yours = yours.as_shape(reference.shape)
-    return simple_relation(reference, yours) is not None
+    return _may_relate(reference, yours) and simple_relation(reference, yours) is not None
+
+
+def _may_relate(a: Recorded, b: Recorded) -> bool:
+    """Whether a few cells, and the sums of squares, leave room for a factor, an offset or another order."""
+    if abs(a.squares - b.squares) <= SAMPLED * max(a.squares, b.squares):
+        return True
+    cells = [
+        (x, y) for x, y in zip(a.flat[:: max(1, a.size // 7)], b.flat[:: max(1, a.size // 7)])
+        if x and y and not is_masked(x) and not is_masked(y)
+    ]  # fmt: skip
+    limit = SAMPLED * (a.largest + b.largest)
+    if len(cells) < 2:
+        return True
+    (x, y), *rest = cells
+    return all(abs(p * y - q * x) <= limit * abs(x) for p, q in rest) or all(
+        abs((q - p) - (y - x)) <= limit for p, q in rest
+    )

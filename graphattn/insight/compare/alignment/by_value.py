@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..recording import Recorded, folded
+from ..recording import Recorded
 from .alike import TIGHT, alike
 from .families import stacked_parts
+from .fused import fused_by_value
 from .matching import Matching
 from .names import words
 
 
 def by_value(matching: Matching) -> None:
-    by_size: dict[int, list[Recorded]] = {}
-    for tensor in matching.reference.tensors.values():
-        by_size.setdefault(tensor.size, []).append(tensor)
     order = {name: i for i, name in enumerate(matching.reference.tensors)}
     last = -1
     for yours in matching.open_yours():
-        found = _same_value(matching, yours, by_size.get(yours.size, ()), order, last)
+        found = _same_value(matching, yours, order, last)
         if found is not None:
             if found.name in matching.used_reference:
                 matching.copies.append((yours.name, found.name))
@@ -28,20 +26,24 @@ def by_value(matching: Matching) -> None:
                 last = order[found.name]
             continue
         if not _stacked_by_value(matching, yours):
-            _fused_by_value(matching, yours)
+            fused_by_value(matching, yours)
     for reference in matching.open_reference():
         _your_family_by_value(matching, reference)
+    by_shape: dict[tuple[int, ...], list[Recorded]] = {}
+    for reference in matching.open_reference():
+        by_shape.setdefault(reference.squeezed, []).append(reference)
     for yours in matching.open_yours():
-        _transposed_by_value(matching, yours)
+        _transposed_by_value(matching, yours, by_shape)
 
 
-def _same_value(
-    matching: Matching, yours: Recorded, candidates: Sequence[Recorded], order: dict[str, int], last: int
-) -> Recorded | None:
-    same = [m for m in candidates if _shapes_fit(m, yours) and alike(m.flat, yours.flat, matching.near)]
+def _same_value(matching: Matching, yours: Recorded, order: Mapping[str, int], last: int) -> Recorded | None:
+    if not yours.size:
+        return None
+    candidates = matching.first_cells.like(yours.rows[0][0], yours.size)
+    same = [m for m in candidates if alike(m, yours, matching.near)]
     if not same:
         return None
-    same = [m for m in same if alike(m.flat, yours.flat, TIGHT)] or same
+    same = [m for m in same if alike(m, yours, TIGHT)] or same
     fresh = [m for m in same if m.name not in matching.used_reference]
     if not fresh:
         return same[0]
@@ -65,7 +67,7 @@ def _stacked_by_value(matching: Matching, yours: Recorded) -> bool:
         if family.size != yours.size:
             continue
         for order, parts in stacked_parts(yours, family):
-            if all(alike(member.flat, part.flat, matching.near) for member, part in zip(family.members, parts)):
+            if all(alike(member, part, matching.near) for member, part in zip(family.members, parts)):
                 if all(member.name not in matching.used_reference for member in family.members):
                     matching.add_family(family, parts, "value, stacked", yours.name, order)
                     return True
@@ -81,58 +83,20 @@ def _your_family_by_value(matching: Matching, reference: Recorded) -> None:
         if family.size != reference.size or any(m.name in matching.used_yours for m in family.members):
             continue
         for _, parts in stacked_parts(reference, family):
-            if all(alike(part.flat, member.flat, matching.near) for part, member in zip(parts, family.members)):
+            if all(alike(part, member, matching.near) for part, member in zip(parts, family.members)):
                 for part, member in zip(parts, family.members):
                     matching.add(reference.name, part, member, "value, stacked")
                 return
 
 
-def _fused_by_value(matching: Matching, yours: Recorded) -> bool:
-    """Three tensors of the reference side by side, or one below the other, in one of yours."""
-    shape = list(yours.squeezed)
-    cuts: list[list[Recorded]] = []
-    if len(shape) == 2 and shape[1] % 3 == 0:
-        width = shape[1] // 3
-        cuts.append([yours.columns(i * width, (i + 1) * width) for i in range(3)])
-    if shape and shape[0] % 3 == 0 and len(shape) <= 2:
-        cells = yours.size // 3
-        names = [f"{yours.name}[{i * shape[0] // 3}:{(i + 1) * shape[0] // 3}]" for i in range(3)]
-        cuts.append(
-            [
-                folded(name, (shape[0] // 3, *shape[1:]), yours.flat[i * cells : (i + 1) * cells])
-                for i, name in enumerate(names)
-            ]
-        )
-    for parts in cuts:
-        found: list[Recorded | None] = []
-        for part in parts:
-            same = (
-                m
-                for m in matching.open_reference()
-                if m.size == part.size and m not in found and alike(m.flat, part.flat, matching.near)
-            )
-            found.append(next(same, None))
-        if all(m is not None for m in found):
-            for m, part in zip(found, parts):
-                assert m is not None
-                matching.add(m.name, m, part, "value, side by side", yours.name)
-            return True
-    return False
-
-
-def _transposed_by_value(matching: Matching, yours: Recorded) -> None:
+def _transposed_by_value(
+    matching: Matching, yours: Recorded, by_shape: Mapping[tuple[int, ...], Sequence[Recorded]]
+) -> None:
     """A tensor that was stored the other way round: weights (in, out) for (out, in)."""
-    if len(yours.squeezed) != 2 or min(yours.squeezed) < 2:
+    if len(yours.squeezed) != 2 or min(yours.squeezed) < 2 or yours.squeezed[::-1] not in by_shape:
         return
     turned = yours.transposed()
-    for reference in matching.open_reference():
-        if reference.squeezed == turned.shape and alike(reference.flat, turned.flat, matching.near):
+    for reference in by_shape[turned.shape]:
+        if reference.name not in matching.used_reference and alike(reference, turned, matching.near):
             matching.add(reference.name, reference, turned, "value, transposed", yours.name)
             return
-
-
-def _shapes_fit(reference: Recorded, yours: Recorded) -> bool:
-    """Whether one is the other but for axes of size 1 and splits of the last axis."""
-    a = [n for n in reference.shape if n != 1]
-    b = [n for n in yours.shape if n != 1]
-    return a == b or reference.size == yours.size

@@ -15,12 +15,15 @@ def arranged(matching: Matching, yours: Recorded, reference: Recorded) -> tuple[
     was matched before, else in the usual one. What was computed may not be transposed unasked, least of all
     a result."""
     given = matching.is_input(reference.name)
+    plain = reference.squeezed == yours.squeezed
+    if plain and (len(set(yours.squeezed)) == len(yours.squeezed) or (len(yours.squeezed) < 3 and not given)):
+        return tuple(range(len(yours.squeezed))), yours.as_shape(reference.shape)  # no other order fits
     choices = []
     for order, tensor in arrangements(yours, reference.shape):
         turned = swaps_last(order)
         if turned and not given and len(order) == 2 and (matching.is_output(reference.name) or choices):
             continue
-        same = alike(reference.flat, tensor.flat, matching.near)
+        same = alike(reference, tensor, matching.near)
         if same:
             return order, tensor
         if not turned or given:
@@ -34,7 +37,7 @@ def stacked(matching: Matching, yours: Recorded, family: Family) -> tuple[Order,
     """The parts of yours that are the members of a family, and whether they agree."""
     choices = []
     for order, parts in stacked_parts(yours, family):
-        if all(alike(a.flat, b.flat, matching.near) for a, b in zip(family.members, parts)):
+        if all(alike(a, b, matching.near) for a, b in zip(family.members, parts)):
             return order, parts, True
         choices.append((order, parts))
     if not choices:

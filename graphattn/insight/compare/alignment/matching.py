@@ -6,10 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ....core.graph import Ref
 from ..recording import Recorded, Recording
 from .alike import alike
 from .arrangements import Order
 from .families import Family, families
+from .first_cells import FirstCells
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,14 @@ class Matching:
     def open_reference(self) -> list[Recorded]:
         return [t for name, t in self.reference.tensors.items() if name not in self.used_reference]
 
+    @cached_property
+    def first_cells(self) -> FirstCells:
+        return FirstCells(self.reference.tensors.values(), self.near)
+
+    def any_used(self, family: Family) -> bool:
+        """Whether a member of a family of the reference is matched already."""
+        return any(member.name in self.used_reference for member in family.members)
+
     def is_input(self, name: str) -> bool:
         """Whether a tensor of the reference is fed, not computed; without a graph, none is known to be."""
         trace = self.reference.trace
@@ -74,7 +84,13 @@ class Matching:
     def is_output(self, name: str) -> bool:
         """Whether a tensor of the reference is a result of its graph."""
         trace = self.reference.trace
-        return trace is not None and trace.graph.resolve(name) in {t.ref for t in trace.graph.outputs.values()}
+        return trace is not None and trace.graph.resolve(name) in self.results
+
+    @cached_property
+    def results(self) -> frozenset[Ref]:
+        """What the graph of the reference gives."""
+        trace = self.reference.trace
+        return frozenset() if trace is None else frozenset(t.ref for t in trace.graph.outputs.values())
 
     def add(
         self, key: str, reference: Recorded, yours: Recorded, how: str, whole: str | None = None,
@@ -90,7 +106,7 @@ class Matching:
         self.pairs.append(Pair(key, reference, yours, how, whole))
         self.used_reference.add(key)
         self.used_yours.add(whole)
-        if order is not None and alike(reference.flat, yours.flat, self.near):
+        if order is not None and alike(reference, yours, self.near):
             self.votes[order] += 1
 
     def add_family(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from ..recording import Recorded, Recording
 
@@ -18,10 +19,13 @@ SAME_MEANING = {
     "probs": "weights", "probabilities": "weights", "logits": "scores",
 }  # fmt: skip
 """What libraries call things, in the words of this one."""
+REMEMBERED = 2**14
+"""The words of so many names are kept."""
 SILENT = {"proj", "states", "self", "linear", "layer", "attention", "mha", "model"}
 """Words that say where a tensor stands, not what it is."""
 
 
+@lru_cache(REMEMBERED)
 def words(name: str) -> frozenset[str]:
     """The words and numbers of a name, however it joins them."""
     found: list[str] = [word.lower() for word in WORDS.findall(name)]
@@ -29,12 +33,14 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word for word in found if word not in DROPPED)
 
 
+@lru_cache(REMEMBERED)
 def meaning(name: str) -> frozenset[str]:
     """The words of a name as this library has them, without those that say no more than where it stands."""
     common = [SAME_MEANING.get(word, word) for word in words(name)]
     return frozenset(word for word in common if word not in SILENT)
 
 
+@lru_cache(REMEMBERED)
 def endings(name: str) -> set[frozenset[str]]:
     """The words of each dotted ending of a name, heads aside."""
     parts = name.split(".")

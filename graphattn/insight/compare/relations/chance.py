@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..cell_classes import is_masked
+from ..masked_cells import is_masked
 
 CLAIM = 7.0
 """Claimed where the odds of chance are below 10^−this."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cell_classes import is_masked
+from ..masked_cells import is_masked
 from .chance import claimed, finite, informative, row_near, size_of
 from .sides import Relation, Sides
 

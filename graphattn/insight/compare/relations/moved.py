@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..cell_classes import is_masked
 from ..constants import Dimensions
+from ..masked_cells import is_masked
 from ..recording import Recorded
 from .chance import claimed, informative, row_near
 from .sides import Relation, Sides

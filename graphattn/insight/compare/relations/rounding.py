@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cell_classes import is_masked
+from ..masked_cells import is_masked
 from ..precision import ORDER, PRECISIONS, holds
 from ..printed import print_of_numbers
 from .chance import claimed, size_of

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from ....core.rounded import Format
-from ..cell_classes import is_masked
 from ..constants import Dimensions
+from ..masked_cells import is_masked
 from ..precision import FLOAT64
 from ..recording import Recorded
 from .chance import crowding, finite, size_of
