@@ -24,7 +24,7 @@ from .rounding_reach import Reach
 DIFFERENT = ("differs", "other shape")
 SAYS_IT_ALL = frozenset(
     ("sign", "factor", "offset", "other tensor", "transpose", "rows permuted", "columns permuted",
-     "heads permuted", "masked cells", "rounding", "NaN", "rows shifted")
+     "heads permuted", "masked cells", "rounding", "NaN", "rows shifted", "dropout")
 )  # fmt: skip
 """Kinds of relations that need no explanation beside them."""
 

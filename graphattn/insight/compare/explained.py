@@ -18,7 +18,7 @@ from .cell_classes import Rules, Tolerance, measure
 from .recording import Recorded
 from .replay import Replay, rows_of
 
-SECONDS = 1.0
+SECONDS = 2.0
 """At most so long is looked for."""
 STEPS = 24
 """A segment of more steps is not looked into."""

@@ -22,13 +22,13 @@ from ...core.trace import Trace
 from .alignment import agreeing
 from .alignment.arrangements import arrangements
 from .alignment.by_mapping import part_of
-from .alignment.names import dotted_endings, meaning, words
+from .alignment.names import dotted_endings, meaning, unnumbered, words
 from .reading import of_trace
 from .recording import Recorded, Recording, folded, listed
 
 HEAD_LIMIT = 64
 """At most so many heads are tried for a matrix that holds q, k and v head by head."""
-READINGS = 24
+READINGS = 64
 """At most so many readings are run."""
 FUSED = frozenset("qkv")
 
@@ -97,6 +97,9 @@ def sources_of(graph: Graph, yours: Recording, names: Mapping[str, str]) -> dict
             sources[name] = part_of(yours, names[name])[0]
             continue
         tensor = yours.find(name) or by_words.get(words(name)) or by_meaning.get(meaning(name))
+        if tensor is None:  # the only one by that name but for a number: ln_1 is the norm of one layer
+            alike = [t for key, t in by_meaning.items() if unnumbered(key) == meaning(name)]
+            tensor = alike[0] if len(set(map(id, alike))) == 1 else None
         if tensor is not None:
             sources[name] = tensor
     return sources

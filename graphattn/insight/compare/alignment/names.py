@@ -21,6 +21,11 @@ SAME_MEANING = {
 """What libraries call things, in the words of this one."""
 REMEMBERED = 2**14
 """The words of so many names are kept."""
+SAME_PHRASE = {
+    frozenset({"norm", "w"}): ("gamma",), frozenset({"norm", "b"}): ("beta",),
+    frozenset({"out", "w"}): ("w", "o"), frozenset({"out", "b"}): ("b", "o"),
+}  # fmt: skip
+"""The same of words together: the weight of a norm is its gain."""
 SILENT = {"proj", "states", "self", "linear", "layer", "attention", "mha", "model"}
 """Words that say where a tensor stands, not what it is."""
 
@@ -36,8 +41,16 @@ def words(name: str) -> frozenset[str]:
 @lru_cache(REMEMBERED)
 def meaning(name: str) -> frozenset[str]:
     """The words of a name as this library has them, without those that say no more than where it stands."""
-    common = [SAME_MEANING.get(word, word) for word in words(name)]
-    return frozenset(word for word in common if word not in SILENT)
+    common = {SAME_MEANING.get(word, word) for word in words(name)} - SILENT
+    for library, own in SAME_PHRASE.items():
+        if library <= common:
+            common = (common - library) | {*own}
+    return frozenset(common)
+
+
+def unnumbered(meant: frozenset[str]) -> frozenset[str]:
+    """Words without numbers."""
+    return frozenset(word for word in meant if not word.isdigit())
 
 
 @lru_cache(REMEMBERED)

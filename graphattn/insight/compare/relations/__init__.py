@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..recording import Recorded
+from .dropped import dropout
 from .each_line import line_factors, line_offsets
 from .elsewhere import others
 from .masked import masks
@@ -28,6 +29,7 @@ SAME_SHAPE: tuple[Finder, ...] = (
     sign,
     factor,
     offset,
+    dropout,
     others,
     temperature,
     transpose,
