@@ -1,0 +1,211 @@
+"""compare knows how people store things, and names what explains a difference."""
+
+import random
+
+import pytest
+
+from graphattn import Graph, run
+from graphattn.insight.compare import compare
+
+N, D, H = 5, 8, 2
+
+
+def normal(*shape, seed=1):
+    draw = random.Random(f"{seed}{shape}")
+
+    def make(left):
+        return [make(left[1:]) for _ in range(left[0])] if left else draw.gauss(0, 1)
+
+    return make(shape)
+
+
+def turned(rows):
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def layer():
+    g = Graph("b")
+    x = g.input("X", (N, D), ("token", "feature"))
+    weights = {f"w_{p}": g.parameter(f"w_{p}", (D, D)) for p in "qkvo"}
+    norm = g.layernorm(x, g.parameter("gamma", (D,)), g.parameter("beta", (D,)), name="norm")
+    g.output(y=g.multi_head(norm, norm, norm, **weights, heads=H, causal=True, name="mh"))
+    return g
+
+
+GRAPH = layer()
+FEEDS = {
+    "X": normal(N, D), **{f"w_{p}": normal(D, D, seed=p) for p in "qkvo"},
+    "gamma": [1 + 0.1 * v for v in normal(D)], "beta": normal(D, seed=5),
+}  # fmt: skip
+TRACE = run(GRAPH, FEEDS)
+Y = TRACE["y"]
+ENDS = {name: FEEDS[name] for name in ("X", "gamma", "beta")}
+
+
+def linear(rows):
+    g = Graph("l")
+    g.output(y=g.linear(g.input("x", (3, 4)), g.parameter("w", (rows, 4)), name="y"))
+    return g
+
+
+class View:
+    """The transposed view of an array, as numpy and PyTorch have it."""
+
+    def __init__(self, rows):
+        self.rows, self.dtype = rows, "float64"
+        self.shape, self.strides = (len(rows), len(rows[0])), (8, 8 * len(rows))
+
+    def tolist(self):
+        return self.rows
+
+
+@pytest.mark.parametrize("rows, view", [(6, list), (6, View), (4, View)])
+def test_one_weight_that_is_stored_the_other_way_round(rows, view):
+    x, w = normal(3, 4), normal(rows, 4, seed=2)
+    y = run(linear(rows), {"x": x, "w": w})["y"]
+    assert compare(linear(rows), {"x": x, "w": view(turned(w)), "y": y}).agrees
+
+
+def test_a_square_weight_alone_says_nothing_and_is_named():
+    x, w = normal(3, 4), normal(4, 4, seed=2)
+    found = compare(linear(4), {"x": x, "w": w, "y": run(linear(4), {"x": x, "w": turned(w)})["y"]})
+    assert not found.agrees and any("transposed" in text for text in found.first.explanations), str(found)
+
+
+def test_square_weights_that_are_all_stored_the_other_way_round():
+    found = compare(GRAPH, {**ENDS, **{f"w_{p}": turned(FEEDS[f"w_{p}"]) for p in "qkvo"}, "y": Y})
+    assert found.agrees and "read as (in, out)" in str(found)
+    one = {**FEEDS, "w_v": turned(FEEDS["w_v"])}
+    assert not compare(GRAPH, {**one, "y": Y}).agrees
+
+
+@pytest.mark.parametrize("order", ["qkv", "kqv", "vkq"])
+def test_q_k_and_v_in_one_matrix(order):
+    whole = [row for p in order for row in FEEDS[f"w_{p}"]]
+    for reference in (GRAPH, TRACE):
+        for record in ({"in_proj_weight": whole, "w_o": FEEDS["w_o"]},):
+            found = compare(reference, {**ENDS, **record, "y": Y})
+            assert found.agrees, str(found)
+            assert " | ".join(f"w_{p}" for p in order) + " side by side" in " ".join(str(found).split())
+
+
+def test_q_k_and_v_head_by_head():
+    size = D // H
+    whole = [row for i in range(H) for p in "qkv" for row in FEEDS[f"w_{p}"][i * size :][:size]]
+    for reference in (GRAPH, TRACE):
+        found = compare(reference, {**ENDS, "query_key_value.weight": whole, "w_o": FEEDS["w_o"], "y": Y})
+        assert found.agrees and "head by head, for 2 heads" in " ".join(str(found).split()), str(found)
+
+
+def test_names_of_libraries_are_fed():
+    record = {
+        "hidden_states": FEEDS["X"], "ln_1.weight": FEEDS["gamma"], "ln_1.bias": FEEDS["beta"],
+        **{f"self_attn.{p}_proj.weight": FEEDS[f"w_{p}"] for p in "qkv"},
+        "self_attn.out_proj.weight": FEEDS["w_o"], "y": Y,
+    }  # fmt: skip
+    assert compare(GRAPH, record).agrees
+
+
+def test_names_of_families_may_be_endings():
+    heads = [TRACE[f"mh.head{i}.weights"] for i in range(H)]
+    assert compare(TRACE, {**FEEDS, "A": heads}, names={"head*.weights": "A"}).agrees
+
+
+def test_a_gain_that_is_stored_less_1():
+    record = {**FEEDS, "gamma": [v - 1 for v in FEEDS["gamma"]], "norm": TRACE["norm"], "y": Y}
+    assert compare(GRAPH, record).agrees and compare(TRACE, record).agrees
+
+
+@pytest.mark.parametrize("batch", (2, 3))
+def test_heads_of_a_batch_stand_second(batch):
+    g = Graph("m")
+    xs = [g.input(c, (batch, 3, 4)) for c in "QKV"]
+    g.output(y=g.multi_head(*xs, heads=2, name="m"))
+    feeds = {c: normal(batch, 3, 4, seed=c) for c in "QKV"}
+    t = run(g, feeds)
+    wrong = run(g, feeds, patch={f"m.head{h}.scaled": t[f"m.head{h}.scores"] for h in (0, 1)})
+
+    def stacked(of, name):
+        return [[of[f"m.head{h}.{name}"][b] for h in (0, 1)] for b in range(batch)]
+
+    names = ("scores", "scaled", "weights")
+    assert compare(t, {**feeds, **{n: stacked(t, n) for n in names}, "y": t["y"]}).agrees
+    found = compare(t, {**feeds, **{n: stacked(wrong, n) for n in names}, "y": wrong["y"]})
+    assert not found.agrees and "√d" in str(found)
+
+
+def test_the_scale_as_fourth_roots():
+    root = (D // H) ** 0.25
+
+    def heads(name):
+        return [[[x / root for x in row[i * 4 : i * 4 + 4]] for row in TRACE[f"mh.{name}"]] for i in range(H)]
+
+    record = {**FEEDS, "q": heads("q"), "k": heads("k"), "y": Y}
+    record["scores"] = [TRACE[f"mh.head{i}.scaled"] for i in range(H)]
+    record["weights"] = [TRACE[f"mh.head{i}.weights"] for i in range(H)]
+    found = compare(TRACE, record)
+    assert found.agrees and "mh.q" in found.harmless, str(found)
+
+
+# ---------------------------------------------------------------- what explains a difference
+
+
+def test_dropout_is_named():
+    draw = random.Random(3)
+    weights = [[[x / 0.7 if draw.random() > 0.3 else 0.0 for x in row] for row in TRACE[f"mh.head{i}.weights"]]
+               for i in range(H)]  # fmt: skip
+    found = compare(TRACE, {**FEEDS, "weights": weights})
+    assert found.first.relations[0].kind == "dropout" and "p = 0.3" in str(found)
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda g, s, m: s, "without the mask"),
+    (lambda g, s, m: g.add(s, g.where(m, g.constant(1.0), g.constant(0.0))), "as 0 and 1"),
+])  # fmt: skip
+def test_a_mask_is_told_from_the_weights_alone(change, words):
+    def built(change):
+        g = Graph("m")
+        s, m = g.input("s", (4, 4)), g.causal_mask(4)
+        g.output(w=g.softmax(change(g, s, m), name="w"))
+        return g
+
+    s = normal(4, 4)
+    found = compare(
+        built(lambda g, s, m: g.mask(s, m, name="masked")), {"s": s, "w": run(built(change), {"s": s})["w"]}
+    )
+    assert not found.agrees and words in " ".join(str(found).split()), str(found)
+
+
+def test_rope_in_the_other_pairing_is_named():
+    def turned_by(interleaved):
+        g = Graph("r")
+        cos, sin = g.rope_angles(3, 4)
+        g.output(y=g.rope(g.input("x", (3, 4)), cos, sin, interleaved=interleaved, name="y"))
+        return g
+
+    x = normal(3, 4)
+    found = compare(turned_by(False), {"x": x, "y": run(turned_by(True), {"x": x})["y"]})
+    assert "interleaved" in str(found)
+
+
+def test_what_the_graph_makes_itself_is_not_called_an_input():
+    g = Graph("alibi")
+    g.output(bias=g.alibi_bias(6, 3, name="bias"))
+    t = run(g, {})
+    wrong = [[[c * 1.1 for c in row] for row in head] for head in t["bias"]]
+    assert str(compare(t, {"bias": wrong})).startswith(
+        "different: bias, which the graph makes without any input"
+    )
+
+
+def test_nothing_between_the_ends_is_said_shortly():
+    text = str(compare(TRACE, {**FEEDS, "y": [[2 * v for v in row] for row in Y]}))
+    assert (
+        "nothing between the inputs and mh.proj was recorded" in text
+        and "mh.k_heads," not in text.split("\n\n")[0]
+    )
+
+
+def test_names_from_files_reach_no_terminal_raw():
+    text = str(compare({"w": [[1.0]], "x\x1b[31m": [[2.0]]}, {"w": [[1.0]], "y\x1b[31m": [[7.0]]}))
+    assert "\x1b" not in text

@@ -1,0 +1,209 @@
+"""compare never says "the same" of wrong numbers, nor "different" of right ones: one small input of each kind.
+
+`trust.py` counts both over thousands of runs; here is a small count of it.
+"""
+
+import math
+import random
+
+import pytest
+import trust
+
+from graphattn import Graph, GraphError, run
+from graphattn.builtin import specimen
+from graphattn.insight.compare import compare
+from graphattn.insight.compare.printed import EXACT, Print, print_of_numbers, print_of_texts
+from graphattn.passes.gradient import gradient
+from graphattn.testing import assert_close
+
+
+def normal(*shape, seed=1):
+    draw = random.Random(f"{seed}{shape}")
+
+    def make(left):
+        return [make(left[1:]) for _ in range(left[0])] if left else draw.gauss(0, 1)
+
+    return make(shape)
+
+
+class Array:
+    """As arrays of frameworks are: with a type, and `.tolist()`."""
+
+    def __init__(self, value, dtype="float64"):
+        self.value, self.dtype = value, dtype
+
+    def tolist(self):
+        return self.value
+
+
+def softmax_graph(rows=1, columns=2):
+    g = Graph("a")
+    g.output(w=g.softmax(g.input("x", (rows, columns)), name="w"))
+    return g
+
+
+def as_text(tensors, form, path):
+    def written(value):
+        return f"[{', '.join(map(written, value))}]" if isinstance(value, list) else form % value
+
+    path.write_text("".join(f"{name} = {written(value)}\n" for name, value in tensors.items()), "utf-8")
+    return path
+
+
+# ---------------------------------------------------------------- never the same of wrong numbers
+
+
+def test_few_digits_of_an_array_excuse_nothing():
+    x = [[2.0, 0.0]]
+    assert not compare(softmax_graph(), {"x": Array(x), "w": Array([[1.0, 0.0]])}).agrees
+    assert not compare(softmax_graph(), {"x": x, "w": [[1.0, 0.0]]}).agrees
+
+
+def test_few_digits_of_a_text_leave_it_undecided(tmp_path):
+    trace = run(softmax_graph(), {"x": [[0.3, 0.1]]})
+    shown = {"x": [[0.3, 0.1]], "w": [[0.5, 0.5]]}  # 0.549…, 0.450…
+    found = compare(trace, as_text(shown, "%.1f", tmp_path / "t.txt"))
+    assert found.verdict == "undecided" and not found.agrees
+    assert str(found).startswith("undecided: 1 of 2 tensors cannot be told from rounding: w")
+
+
+def test_another_shape_under_an_alias_is_reported():
+    s = specimen("multi-head", n=3, d=4, projections=False)
+    t = run(s.graph, s.feeds)
+    theirs = {**s.feeds, "Y": [[(r[0] + r[2]) / 2, (r[1] + r[3]) / 2] for r in t["Y"]]}
+    found = compare(t, theirs)
+    assert not found.agrees and "has another shape" in str(found).splitlines()[0]
+
+
+def test_an_unsummed_gradient_is_reported():
+    g = Graph("l")
+    g.output(y=g.linear(g.input("x", (3, 2)), g.parameter("w", (2, 2)), g.parameter("b", (2,)), name="y"))
+    t = run(
+        gradient(g, of="y"), {"x": normal(3, 2), "w": normal(2, 2), "b": normal(2), "d_y": normal(3, 2, seed=2)}
+    )
+    assert compare(t, {"x": t["x"], "d_b": t["d_b"]}).agrees
+    assert not compare(t, {"x": t["x"], "d_b": normal(3, 2, seed=2)}).agrees
+
+
+def test_a_row_that_sees_nothing_is_no_excuse():
+    g = Graph("a")
+    m = g.input("m", (2, 2), kind="bool")
+    g.output(w=g.softmax(g.mask(g.input("x", (2, 2)), m, name="masked"), name="w"))
+    feeds = {"x": [[1.0, 2.0], [3.0, 4.0]], "m": [[True, False], [False, False]]}
+    theirs = {"masked": [[1.0, -1e9], [-1e9, -1e9]], "w": [[1.0, 0.0], [0.5, 0.5]]}
+    assert not compare(run(g, feeds), theirs).agrees
+    assert compare(run(g, feeds), theirs, empty="uniform").agrees
+
+
+def test_what_nothing_was_compared_with_is_said_first():
+    trace = specimen("attention", n=3, d=4).run()
+    tensors = {"Q": trace["Q"], "out": trace["out"], "cache": normal(2, 5), "step": [3.0]}
+    found = compare(trace, tensors)
+    assert found.uncompared == ["cache", "step"]
+    assert str(found).splitlines()[0].endswith("nothing was compared with 2 of yours: cache, step")
+    with pytest.raises(
+        AssertionError, match="nothing was compared with 2 of the observed tensors: cache, step"
+    ):
+        assert_close(trace, tensors)
+    assert assert_close(trace, tensors, ignore=["cache", "st*"]).agrees
+
+
+def test_nan_in_an_input_hides_no_leak_after_it():
+    g = Graph("n")
+    x = g.input("x", (2, 2))
+    g.output(y=g.relu(g.negate(x, name="minus"), name="y"))
+    feeds = {"x": [[math.nan, 1.0], [2.0, -3.0]]}
+    trace = run(g, feeds, allow_nonfinite=True)
+    assert compare(trace, {"x": feeds["x"], "y": trace["y"]}, nan_equal=True).agrees
+    theirs = {"x": feeds["x"], "minus": trace["minus"], "y": [[math.nan, math.nan], [0.0, 3.0]]}
+    found = compare(trace, theirs, nan_equal=True)
+    assert found.first.comparison.name == "y"
+
+
+def test_a_short_format_needs_evidence():
+    g = Graph("m")
+    g.output(y=g.matmul(g.input("x", (2, 2)), g.input("z", (2, 2)), name="y"))
+    feeds = {"x": [[0.5, 1.5], [-0.25, 2.0]], "z": [[1.0, 0.5], [0.75, -1.25]]}
+    wrong = [[c * 1.015625 for c in row] for row in run(g, feeds)["y"]]  # short numbers, 1.6 % off
+    assert not compare(g, {**feeds, "y": wrong}).agrees
+
+
+# ---------------------------------------------------------------- never different of right numbers
+
+
+@pytest.mark.parametrize("form", ("%.4f", "%.6g", "%.3f", "%.5e"))
+def test_everything_printed_with_few_digits(form, tmp_path):
+    s = specimen("block", n=4, d=8, heads=2)
+    feeds = {name: normal(*spec.shape, seed=name) for name, spec in s.graph.inputs.items()}
+    t = run(s.graph, feeds)
+    shown = {**feeds, "norm": t["norm"], "Y": t["Y"]}
+    found = compare(s.graph, as_text(shown, form, tmp_path / "t.txt"))
+    assert found.agrees and "that were printed" in str(found), str(found)
+    wrong = {**shown, "Y": [[1.3 * v for v in row] for row in t["Y"]]}
+    assert not compare(s.graph, as_text(wrong, form, tmp_path / "w.txt")).agrees
+
+
+def test_zero_and_noise_are_the_same():
+    g = Graph("ln")
+    g.output(y=g.layernorm(g.input("x", (2, 4)), name="y"))
+    t = run(gradient(g, of="y"), {"x": normal(2, 4), "d_y": [[1.0] * 4] * 2})
+    assert compare(t, {"d_x": [[0.0] * 4] * 2}).agrees
+    assert not compare(t, {"d_x": [[0.0, 0.0, 1e-6, 0.0], [0.0] * 4]}).agrees
+
+
+@pytest.mark.parametrize("hidden", [-1e4, -3e4, -1e5, -1e8, -1e30])
+def test_any_number_that_a_softmax_makes_0_hides(hidden):
+    s = specimen("block", n=4, d=8, heads=2, causal=True)
+    t = s.run()
+    record = {n: t[n] for n in t.names if t.spec(n).kind == "float"}
+    for name in [n for n in record if n.endswith("masked")]:
+        record[name] = [[hidden if x == -math.inf else x for x in row] for row in record[name]]
+    found = compare(t, record)
+    assert found.agrees and not found.harmless, str(found)
+
+
+def test_a_few_hundred_runs_as_people_record_them():
+    pytest.importorskip("numpy")
+    for wrong in (False, True):
+        verdicts, false = trust.count(40, wrong, 0, 0)
+        assert false == 0, verdicts
+
+
+def test_a_verdict_that_is_too_kind_is_counted(monkeypatch):
+    monkeypatch.setattr(trust, "verdict", lambda case, seed, folder: ("the same", None))
+    assert trust.count(3, True, 0, 0)[1] == 3
+    monkeypatch.setattr(trust, "verdict", lambda case, seed, folder: ("different", None))
+    assert trust.count(3, False, 0, 0)[1] == 3
+
+
+# ---------------------------------------------------------------- how it was printed
+
+
+@pytest.mark.parametrize("texts, printed", [
+    (["0.10", "1.25", "3.00"], Print("fixed", 2)), (["0.125", "0.333"], Print("fixed", 3, False)),
+    (["1.25e+00", "3.00e-01"], Print("significant", 3, False)), (["1", "0"], None), (["0.1", "0.25"], None),
+])  # fmt: skip
+def test_the_print_of_a_text(texts, printed):
+    assert print_of_texts(texts) == printed
+
+
+def test_the_print_of_numbers():
+    cells = [c for row in normal(8, 8) for c in row]
+    assert print_of_numbers(cells) == EXACT
+    for places in (2, 3, 4):
+        assert print_of_numbers([round(c, places) for c in cells]) == Print("fixed", places)
+        assert print_of_numbers([float(f"{c:.{places}e}") for c in cells]) == Print("significant", places + 1)
+    assert print_of_numbers([1.0, 2.0, 3.0]) is None
+    assert not print_of_numbers([0.25, 0.5]).sure
+    assert Print("fixed", 2).half(9.0) == pytest.approx(0.005, rel=1e-4)
+    assert Print("significant", 3).half(123.0) == pytest.approx(0.5, rel=1e-4)
+
+
+def test_a_verdict_is_short():
+    trace = specimen("block", n=4, d=8, heads=2).run()
+    assert (
+        repr(compare(trace, trace)) == "<comparison: the same: 32 tensors, every cell equal>"
+        or len(repr(compare(trace, trace))) < 200
+    )
+    with pytest.raises(GraphError, match="was not compared"):
+        compare(trace, trace).find("nothing")
