@@ -162,7 +162,8 @@ def test_any_number_that_a_softmax_makes_0_hides(hidden):
     assert found.agrees and not found.harmless, str(found)
 
 
-def test_a_few_hundred_runs_as_people_record_them():
+@pytest.mark.slow
+def test_many_runs_as_people_record_them():
     pytest.importorskip("numpy")
     for wrong in (False, True):
         verdicts, false = trust.count(40, wrong, 0, 0)
