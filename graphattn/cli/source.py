@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,13 @@ FEEDS = (
         help="Feed these tensors, by name: .json, .csv, .npy, .npz, .safetensors. May be repeated.",
     ),
     click.option(
+        "--patch",
+        "patches",
+        metavar="NAME=HOW",
+        multiple=True,
+        help="Replace a tensor: by zero, uniform (even weights) or a file. May be repeated.",
+    ),
+    click.option(
         "--labels",
         metavar="A,B,…",
         multiple=True,
@@ -131,7 +139,7 @@ def _given(sizes: dict[str, Any]) -> dict[str, Any]:
 
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
-    drawn: bool = True, **options: Any,
+    drawn: bool = True, patches: tuple[str, ...] = (), **options: Any,
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. Raises a
     `GraphError` for what cannot be read."""
@@ -146,10 +154,15 @@ def read_specimen(
     for path in feed_files:
         feeds |= _feeds_of(path, found.graph)
     named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
-    if feed_files or labels:
+    if feed_files or labels or patches:
         need_unpatched(trace)
         trace = None
-    return Specimen(found.graph, feeds, named, found.recorded, trace)
+    specimen = Specimen(found.graph, feeds, named, found.recorded, trace)
+    if not patches:
+        return specimen
+    from .patches import read_patches
+
+    return replace(specimen, patch=read_patches(patches, specimen))
 
 
 def need_unpatched(trace: Trace | None) -> None:

@@ -18,7 +18,7 @@ class Specimen:
     feeds: nested lists by input name. labels: texts by axis name (`{"token": ["the", "cat"]}`).
     recorded: tensors that someone else computed, by the name they have in the graph. trace: a run
     that was saved, where there is one. allow_nonfinite: whether the feeds may hold infinities and
-    NaN, as float masks do.
+    NaN, as float masks do. patch: tensors that every run replaces.
     """
 
     graph: Graph
@@ -27,10 +27,11 @@ class Specimen:
     recorded: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace | None = None
     allow_nonfinite: bool = False
+    patch: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, **options: Any) -> Trace:
         """Evaluate it; options as for `graphattn.run`."""
         from .run import run
 
-        own = {"labels": self.labels, "allow_nonfinite": self.allow_nonfinite}
+        own = {"labels": self.labels, "allow_nonfinite": self.allow_nonfinite, "patch": self.patch}
         return run(self.graph, self.feeds, **{**own, **options})

@@ -9,7 +9,7 @@ import click
 
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, progress
-from ..source import Whole, need_unpatched, read_specimen, specimen_options
+from ..source import Whole, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
@@ -37,11 +37,7 @@ def command(
     with progress("evaluating"):
         from ...insight.heads import heads
 
-        trace = specimen.trace
-        if trace is None:
-            need_unpatched(trace)
-            trace = specimen.run()
-        found = heads(trace)
+        found = heads(specimen.trace or specimen.run())
     if as_json:
         emit(json.dumps(found.record(), ensure_ascii=False, indent=1), output, exact=True)
     else:

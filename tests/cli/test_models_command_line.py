@@ -1,0 +1,98 @@
+"""Models, heads, sources and patches from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+BERT = str(Path(__file__).parent.parent / "data" / "models" / "bert")
+TOY = ("toy", "--text", "qmxbzqmxbz")
+
+
+def refused(cli, *args) -> str:
+    status, out, err = cli(*args)
+    assert (status, out) == (2, "")
+    *notes, told = err.splitlines()
+    assert told.startswith("graphattn: ") and all("are not used" in note for note in notes)
+    return told.removeprefix("graphattn: ")
+
+
+def test_a_folder_is_a_source(cli):
+    status, out, err = cli("trace", BERT, "--ids", "2,7,5", "--tensor", "layer1.attention.head0.weights")
+    assert status == 0 and "layer1.attention.head0.weights = softmax" in out
+    assert "2 tensors of the folder are not used: pooler.dense.bias, pooler.dense.weight" in err
+
+
+def test_some_layers(cli):
+    status, out, _ = cli("trace", BERT, "--ids", "2,7,5", "--layers", "1", "--tensor", "hidden")
+    assert status == 0 and "layer0.norm2 = layernorm" in out
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        ((), "is a model's folder; expected --text or --ids with it"),
+        (("--ids", "2,x"), "--ids is '2,x'; expected whole numbers like 101,4937,102"),
+        (("--ids", "2,99"), "token 1 has id 99; expected 0 to 19"),
+        (("--ids", "2", "--layers", "3"), "layers is 3; expected 0 to 2, as many as the model has"),
+        (("--text", "cat"), "has no tokenizer.json and no vocab.txt; expected one, or token ids"),
+        (("--ids", "2", "--n", "3"), "--n does not apply to"),
+        (("--ids", "2", "--patch", "x"), "--patch 'x' is no NAME=uniform, NAME=zero or NAME=FILE"),
+        (("--ids", "2", "--patch", "x=nothing.json"), "expected uniform, zero or a file of tensors"),
+        (("--ids", "2", "--patch", "head0.weights=zero"), "could be layer0.attention.head0.weights, layer1"),
+        (("--ids", "2", "--patch", "ids=zero"), "--patch ids: it holds int; expected a tensor of floats"),
+    ],
+)
+def test_refusals(cli, args, words):
+    assert words in refused(cli, "trace", BERT, *args)
+
+
+def test_a_pickled_file_is_not_read(cli, tmp_path):
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(b"")
+    assert "is pickled, which can run code and is never read" in refused(cli, "trace", str(path))
+
+
+def test_heads(cli):
+    status, out, _ = cli("heads", "toy", "qmxbzqmxbz", "--thumbnails", "1")
+    assert status == 0
+    first, second = (line.split()[:2] for line in out.splitlines()[3:5])
+    assert {first[0], second[0]} == {"layer1.head0", "layer1.head1"} and first[1] == "induction"
+    assert "██" in out
+    data = json.loads(cli("heads", *TOY, "--json")[1])
+    assert data["heads"]["layer0.attention.head1"]["does"] == "previous"
+    assert data["heads"]["layer0.attention.head1"]["scores"]["next"] is None
+    assert "both TEXT and --text" in refused(cli, "heads", "toy", "abc", "--text", "abc")
+    assert "'nose' is no score" in refused(cli, "heads", *TOY, "--by", "nose")
+
+
+def test_sources(cli):
+    cell = ("layer1.attention.head0.scaled", "10", "6")
+    status, out, _ = cli("why", *TOY[:1], *cell, *TOY[1:], "--sources")
+    assert status == 0 and "  layer0.attention.head1      5.547934   45.6%" in out
+    args = ("why", *TOY[:1], *cell, *TOY[1:], "--sources", "--by", "token", "--through", "layer0.*")
+    assert "token_embedding of z₅ through layer0.attention.head1" in cli(*args)[1]
+    assert "expected it with them" in refused(cli, "why", *TOY[:1], *cell, *TOY[1:], "--by", "token")
+    assert "--sources is a table of its own" in refused(cli, "why", *TOY[:1], *cell, "--sources", "--json")
+
+
+def test_ablation(cli, tmp_path):
+    status, out, _ = cli("ablate", *TOY, "--patch", "layer0.head1.out=zero")
+    assert status == 0 and out.startswith("different: layer0.attention.head1.out is the first to differ")
+    assert "logits" in out
+    assert "nothing is replaced" in refused(cli, "ablate", *TOY)
+    out = cli("heads", *TOY, "--patch", "layer0.head1.out=zero", "--json")[1]
+    assert json.loads(out)["heads"]["layer1.attention.head0"]["does"] != "induction"
+
+
+def test_a_uniform_patch_spreads_over_what_is_visible(cli, tmp_path):
+    name = "layer0.attention.head1.weights"
+    out = cli("trace", "toy", "--text", "ab", "--patch", "layer0.head1.weights=uniform", "--tensor", name)[1]
+    rows = [line.split()[1:] for line in out.splitlines()[-4:-1]]
+    assert rows == [["1.0000", "0.0000", "0.0000"], ["0.5000", "0.5000", "0.0000"], ["0.3333"] * 3]
+    file = tmp_path / "even.json"
+    file.write_text(json.dumps({"layer0.head1.weights": [[1, 0, 0], [1, 0, 0], [1, 0, 0]]}), encoding="utf-8")
+    args = ("--patch", f"layer0.head1.weights={file}", "--tensor", "layer0.attention.head1.weights", "--exact")
+    assert "patched" in cli("trace", "toy", "--text", "ab", *args)[1]
