@@ -27,9 +27,9 @@ def command(
     --values the numbers of a run in the boxes."""
     if output is None:
         raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
-    feeding = {option: source.pop(option) for option in ("seed", "feed_files", "labels")}
+    feeding = {option: source.pop(option) for option in ("seed", "feed_files", "labels", "patches")}
     if not values and any(given not in (None, ()) for given in feeding.values()):
-        raise GraphError("--seed, --feeds and --labels are for a run; expected --values beside them")
+        raise GraphError("--seed, --feeds, --labels and --patch are for a run; expected --values beside them")
     from graphattn.dumps.picture import render
 
     trace = None
