@@ -49,6 +49,7 @@ def drawn(graphviz, picture, forms: list[str], engine: str, side: int, pixels: i
 def main(forms: list[str], dpi: int, engine: str, side: int, pixels: int) -> int:
     try:
         import pygraphviz
+        import pygraphviz.graphviz
     except ImportError as error:
         print(f"pygraphviz does not load: {error}", file=sys.stderr)
         return 3

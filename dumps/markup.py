@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 
 
-def styled(text: str, size: int, colour: str, bold: bool = False) -> str:
+def styled(text: str, size: float, colour: str, bold: bool = False) -> str:
     """A run of an HTML-like label; nothing where there is no text, since `<B></B>` is an error."""
     if not text:
         return ""
@@ -14,7 +14,7 @@ def styled(text: str, size: int, colour: str, bold: bool = False) -> str:
     return f'<FONT POINT-SIZE="{size}" COLOR="{colour}">{shown}</FONT>'
 
 
-def styled_lines(texts: Iterable[str], size: int, colour: str, bold: bool = False) -> str:
+def styled_lines(texts: Iterable[str], size: float, colour: str, bold: bool = False) -> str:
     """Several lines of a label, below each other."""
     return "<BR/>".join(styled(text, size, colour, bold) for text in texts)
 

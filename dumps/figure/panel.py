@@ -75,7 +75,8 @@ class Panel:
         rows, columns = self.map.shape
         largest = max(rows, columns)
         if self.small:
-            return (max(84 / largest, 0.1),) * 2
+            side = max(84 / largest, 0.1)
+            return side, side
         labels = self.map.column_labels
         wide = max((text_width(label, 8.5) + 6 for label in self._clean(labels)), default=0.0)
         if self.kind == "numbers":

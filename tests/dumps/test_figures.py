@@ -9,6 +9,7 @@ import re
 import struct
 import xml.etree.ElementTree as ElementTree
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ from graphattn.dumps.heat import Scale, heat_maps, short
 from graphattn.dumps.layout import laid_out
 from graphattn.dumps.rows import step_rows
 from graphattn.dumps.theme import THEMES, theme
+from graphattn.weights.toy_induction import toy_induction
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -442,3 +444,18 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     code, told = status("figure", "block", "head0.weights", "-o", "b.gif")
     assert code == 2 and "a figure cannot be written to 'b.gif'" in told
     assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
+def test_the_pictures_of_figures_md_are_current():
+    docs = Path(__file__).parents[2] / "docs"
+    made = specimen("block", n=4, d=8, heads=2, causal=True)
+    trace = made.run(labels={"token": ["the", "cat", "sat", "down"]})
+    toy = toy_induction("qmxbzqmxbzqmxbz").run()
+    for drawn, name in (
+        (trace.figure(["*.masked", "*.weights"]), "figure-heads.svg"),
+        (toy.figure("*.weights"), "figure-layers.svg"),
+    ):
+        text = (docs / name).read_text(encoding="utf-8")
+        assert texts(text[text.index("<svg") :]) == texts(drawn.svg()), (
+            f"{name}: python docs/pictures.py draws it"
+        )
