@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .insight.heads import heads as heads
     from .models import pretrained as pretrained
     from .passes.gradient import gradient as gradient
+    from .passes.jacobian import jacobian as jacobian
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ _HOME = {
     "pretrained": "models",
     "diagnose": "insight.diagnose",
     "gradient": "passes.gradient",
+    "jacobian": "passes.jacobian",
 }
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "diagnose",
     "gradient",
     "heads",
+    "jacobian",
     "load",
     "pretrained",
     "run",

@@ -6,10 +6,19 @@ from textwrap import indent
 
 from graphattn.dumps.trace_text import trace_text
 
-from ..core.op import OPS, Op
+from ..core.op import OPS, Declared, Op
 from ..core.run import run
 from ..core.words import aligned, counted, wrapped
-from .op_facts import expansion_rows, families, remarks, sample_rows, sampled, signature
+from .op_facts import (
+    expansion_rows,
+    families,
+    gradient_rows,
+    remarks,
+    rule_text,
+    sample_rows,
+    sampled,
+    signature,
+)
 from .output import PIPE_WIDTH
 
 
@@ -27,6 +36,10 @@ def card(op: Op) -> str:
         parts["shapes and cost of its samples"] = _costs(op)
         if op.expand is not None:
             parts["made of"] = _expansion(op)
+        if rows := gradient_rows(op):
+            parts["gradient"] = "\n".join([*_rule(op), *aligned([(n, f"= {e}", axes) for n, e, axes in rows])])
+        if op.mistakes:
+            parts["mistakes that are known"] = "\n".join(_wrapped(_mistake(m)) for m in op.mistakes)
         parts["example"] = _example(op)
     return "\n".join(
         f"{name}\n\n{indent(text.rstrip(), '    ')}\n" if name else f"{text}\n" for name, text in parts.items()
@@ -59,6 +72,15 @@ def _expansion(op: Op) -> str:
     return "\n".join(
         aligned([(name, f"= {expression}", axes) for name, expression, axes in expansion_rows(op)])
     )
+
+
+def _rule(op: Op) -> list[str]:
+    text = rule_text(op)
+    return [*wrapped(text, PIPE_WIDTH - 8), ""] if text else []
+
+
+def _mistake(mistake: Declared) -> str:
+    return f"{mistake.name}: {mistake.sentence or mistake.phrase}"
 
 
 def _example(op: Op) -> str:

@@ -5,16 +5,19 @@ The card in the terminal and the page in `docs/` lay the same facts out.
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from graphattn.dumps.rows import node_rows
 from graphattn.passes.cost import cost
+from graphattn.passes.gradient import gradient
 from graphattn.passes.zoom import expand
 
 from ..core import nested
 from ..core.axes import describe
+from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.op import OPS, Op, Sample
 
@@ -44,6 +47,11 @@ def remarks(op: Op) -> list[str]:
 
 def signature(op: Op) -> str:
     """As the builder method takes it: operands, then attributes."""
+    own = vars(Graph).get(op.name)  # input, parameter and constant take a name of their own
+    if own is not None:
+        parameters = list(inspect.signature(own).parameters.values())[1:]
+        told = (p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters)
+        return f"g.{op.name}({', '.join(told)})"
     shown = []
     starred = False
     for p in op.parameters.values():
@@ -91,6 +99,34 @@ def expansion_rows(op: Op) -> list[tuple[str, str, str]]:
             opened.adopt(node)
     expand(opened, composite, composite.operands)
     return [(_inner(row.name), _inner(row.expression), row.axes) for row in node_rows(opened) if not row.op.fed]
+
+
+def gradient_rows(op: Op) -> list[tuple[str, str, str]]:
+    """Name, expression and axes of each node of the op's gradient, on its first sample; none if it has none."""
+    graph, feeds = sampled(op, op.samples[0])
+    node = graph.node(RESULT)
+    wrt = [name for name in feeds if graph.inputs[name].kind == "float"]
+    if not wrt or any(spec.kind != "float" for spec in node.outputs[:1]):
+        return []
+    try:
+        backward = gradient(graph, node.tensor_name(0), wrt)
+    except GraphError:
+        return []
+    return [
+        (_outer(row.name), _outer(row.expression), row.axes)
+        for row in node_rows(backward)
+        if row.node.scope and not row.op.fed
+    ]
+
+
+def _outer(text: str) -> str:
+    """Without the scope of backward nodes before their names."""
+    return re.sub(rf"\bbackward\.(?:{RESULT}\.)?", "", text)
+
+
+def rule_text(op: Op) -> str:
+    """What the op's gradient rule says of itself: its formula; '' where it says nothing."""
+    return " ".join((op.gradient.__doc__ or "").split()) if op.gradient is not None else ""
 
 
 def _inner(text: str) -> str:

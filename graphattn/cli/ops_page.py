@@ -16,7 +16,7 @@ from graphattn.dumps.markdown import code, grid, heading, prose
 
 from ..core.op import LEVELS, OPS, Op
 from ..core.words import counted
-from .op_facts import expansion_rows, families, remarks, sample_rows, signature
+from .op_facts import expansion_rows, families, gradient_rows, remarks, rule_text, sample_rows, signature
 
 
 def page() -> str:
@@ -75,6 +75,16 @@ def _section(op: Op) -> Iterator[str]:
         yield heading(4, f"What {code(op.name)} is made of")
         parts = ([code(name), code(made), prose(axes)] for name, made, axes in expansion_rows(op))
         yield grid(["node", "computed", "axes"], parts)
+    if rows := gradient_rows(op):
+        yield heading(4, f"Gradient of {code(op.name)}")
+        if text := rule_text(op):
+            yield _paragraph(text)
+        yield grid(
+            ["node", "computed", "axes"], ([code(name), code(made), prose(axes)] for name, made, axes in rows)
+        )
+    if op.mistakes:
+        yield heading(4, f"Known mistakes with {code(op.name)}")
+        yield "\n".join(f"- {prose(m.name)}: {prose(m.sentence or m.phrase)}" for m in op.mistakes)
 
 
 def _doc(text: str) -> Iterator[str]:
