@@ -40,6 +40,8 @@ from graphattn.dumps.write import write_text
 THEMES = ("auto", "light", "dark")
 LARGEST = 10_000_000
 """The most letters that the numbers of a page take."""
+MOST = 4_000_000
+"""More numbers than these are not even packed."""
 
 
 def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> str:
@@ -74,7 +76,7 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
 
 def _data(trace: Trace, reference: Trace | None) -> dict[str, Any]:
     """The contents, packed; with tensors left out that the page computes, where it would be too large."""
-    whole = contents(trace, reference)
+    whole = contents(trace, reference, MOST)
     data = packed(whole)
     size = sum(len(numbers["bytes"]) for numbers in data["numbers"])
     if size > LARGEST:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import array
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,25 +69,31 @@ class _Writer:
         self.place: dict[Ref, int] = {}
         self.names = tensor_names(self.graph)
         self.size = 0
-        self.left = self._left_out(most)
+        self.left: dict[Ref, None] = {}
+        self.missing: dict[Ref, None] = {}
+        self._choose(most)
 
-    def _left_out(self, most: int | None) -> set[Ref]:
-        """The largest tensors that are left out so that about `most` numbers stay."""
-        computed = [
-            (node.outputs[port].size, Ref(node.name, port))
+    def _choose(self, most: int | None) -> None:
+        """Leave out so much that about `most` numbers stay: of what was fed, the largest (`missing`), where
+        that alone is more than half; then the largest tensors that the page computes (`left`)."""
+        whole = [
+            (node.outputs[port].size, Ref(node.name, port), node)
             for node in self.graph.nodes.values()
             for port in range(len(node.ports))
-            if any(node.operands) and node.op.explain is not None
         ]
-        whole = sum(spec.size for node in self.graph.nodes.values() for spec in node.outputs)
-        left: set[Ref] = set()
-        for size, ref in sorted(computed, key=lambda pair: -pair[0]):
-            if most is None or whole <= most:
-                break
-            if all(ref not in r.patched and ref not in r.changed for r in self.records):
-                left.add(ref)
-                whole -= size
-        return left
+        room = math.inf if most is None else most
+        total = sum(size for size, *_ in whole)
+        fed = sum(size for size, _, node in whole if node.op.fed)
+        for size, ref, node in sorted(whole, key=lambda entry: -entry[0]):
+            if total > room and fed > room / 2 and node.op.fed:
+                self.missing[ref] = None
+                total, fed = total - size, fed - size
+        for size, ref, node in sorted(whole, key=lambda entry: -entry[0]):
+            known = all(o not in self.missing for o in node.operands if o is not None)
+            given = any(ref in r.patched or ref in r.changed for r in self.records)
+            if total > room and any(node.operands) and node.op.explain is not None and known and not given:
+                self.left[ref] = None
+                total -= size
 
     def write(self) -> Contents:
         nodes = [self._node(node) for node in self.graph.nodes.values()]
@@ -107,7 +113,7 @@ class _Writer:
             "views": self._views(),
             "outputs": {name: self.place[tensor.ref] for name, tensor in self.graph.outputs.items()},
             "aliases": self._aliases(),
-            "notes": [*self._left_note(), *(note for found in self.records for note in found.notes)],
+            "notes": [*self._left_notes(), *(note for found in self.records for note in found.notes)],
         }
         return Contents(document, [self._numbers(found) for found in self.records])
 
@@ -148,7 +154,7 @@ class _Writer:
                 told[key] = self.masks.setdefault(mask, len(self.masks))
         if ref in found.patched:
             told["patched"] = True
-        if any(ref not in r.values for r in self.records):
+        if ref in self.missing or any(ref not in r.values for r in self.records):
             told["data"] = None
         elif not self._rebuilt(node, ref, rule):
             told["data"] = self.size
@@ -165,7 +171,9 @@ class _Writer:
             return False
         operands = [r for r in node.operands if r is not None]
         return all(
-            ref not in r.changed and ref not in r.patched and all(o in r.values for o in operands)
+            ref not in r.changed
+            and ref not in r.patched
+            and all(o in r.values and o not in self.missing for o in operands)
             for r in self.records
         )
 
@@ -248,11 +256,12 @@ class _Writer:
                 arrow["tensor"] = self.place[self.graph.resolve(arrow["tensor"])]
         return found
 
-    def _left_note(self) -> list[str]:
-        if not self.left:
-            return []
-        names = listed((self.names[ref] for ref in self.left), 6)
-        return [f"the page would be too large with all numbers in it: it computes these itself: {names}"]
+    def _left_notes(self) -> Iterator[str]:
+        """What is left out, in words."""
+        for refs, what in ((self.missing, "are left out"), (self.left, "are computed by the page itself")):
+            if refs:
+                names = listed((self.names[ref] for ref in refs), 6)
+                yield f"with all numbers in it the page would be too large; these {what}: {names}"
 
     def _aliases(self) -> dict[str, int]:
         """What else tensors are called."""

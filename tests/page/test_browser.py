@@ -413,3 +413,29 @@ def test_with_forced_colours(reader: Reader, block: Path):
         assert page.evaluate("matchMedia('(forced-colors: active)').matches")
         widths = page.evaluate("getComputedStyle(document.querySelector('.cell')).borderTopWidth")
         assert widths == "1px"
+
+
+# ---------------------------------------------------------------- test the tester
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "<script>console.error('x')</script>",
+        "<script>null.x</script>",
+        '<script>fetch("https://example.invalid/x").catch(() => 0)</script>',
+        '<img src="other.png" alt="">',
+    ],
+)
+def test_a_planted_complaint_is_seen(reader: Reader, folder: Path, planted: str):
+    path = folder / "planted.html"
+    path.write_text(f"<!DOCTYPE html><html data-ready=1><title>t</title>{planted}", encoding="utf-8")
+    with pytest.raises(AssertionError), reader.reading(path) as page:
+        page.wait_for_timeout(100)
+
+
+def test_a_planted_violation_is_seen(reader: Reader, block: Path):
+    with reader.reading(block, bypass_csp=True) as page:
+        page.evaluate("document.querySelector('.box').removeAttribute('aria-label')")
+        page.evaluate("document.querySelector('h1').style.color = '#dddddd'")
+        assert any(found.startswith("color-contrast") for found in violations(page))

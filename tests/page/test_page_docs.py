@@ -68,8 +68,10 @@ def test_a_large_page_says_what_it_leaves_out(monkeypatch):
     assert len(page(large).encode()) <= 460_000
     from graphattn.dumps.page.contents import contents
 
-    (note,) = contents(large, most=50_000).document["notes"]
-    assert note.startswith("the page would be too large with all numbers in it: it computes these itself: ")
+    (note,) = contents(large, most=100_000).document["notes"]
+    assert note.startswith("with all numbers in it the page would be too large; these are computed by the page")
+    first, second = contents(large, most=12_000).document["notes"]
+    assert "these are left out: X, w_q" in first and "are computed by the page itself" in second
 
 
 def test_what_is_refused(tmp_path):

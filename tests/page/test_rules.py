@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -135,3 +137,22 @@ def test_sources_are_read_in_the_order_of_the_formula():
     spec = graphattn.core.axes.Spec((2, 2))
     tree = OPS["softmax"].explain((1, 0), spec, axis=-1, empty="zero")
     assert len(list(sources(tree))) > 2
+
+
+def test_products_are_added_as_sumprod_does(node):
+    """Sums of products that cancel, rounded once: as exact fractions say, and as math.sumprod gives them."""
+    dice = random.Random(3)
+    product = ["f", "multiply", "", ["c", 0, 0, [], [1]], ["c", 1, 0, [], [1]]]
+    asked, exact = [], []
+    for _ in range(200):
+        count = dice.choice([1, 2, 5, 16, 64])
+        p = [dice.gauss(0, 1) * 10.0 ** dice.randint(-8, 8) for _ in range(count)]
+        q = [dice.gauss(0, 1) * 10.0 ** dice.randint(-8, 8) for _ in range(count)]
+        if count > 3:
+            q[1] = -p[0] * q[0] / p[1]
+        rule = [[[], [], [], ["r", "total", "", count, product]]]
+        operands = [list(map(repr, p)), list(map(repr, q))]
+        asked.append({"rule": rule, "shape": [], "operands": operands, "dot": "sumprod"})
+        exact.append(float(sum(Fraction(a) * Fraction(b) for a, b in zip(p, q, strict=True))))
+    found = [float(value) for (value,) in node({"job": "rules", "calls": asked})]
+    assert found == exact
