@@ -61,6 +61,7 @@ class _Writer:
         self.trace = trace
         self.records = [record(t) for t in (trace, reference) if t is not None]
         self.graph: Graph = self.records[0].graph
+        self.scopes = {name: place for place, name in enumerate(self.graph.scopes)}
         self.ops: dict[str, dict[str, Any]] = {}
         self.rules: dict[Any, int] = {}
         self.rule_list: list[Any] = []
@@ -127,7 +128,7 @@ class _Writer:
             "operands": self._places(padded(node.op, node.operands)),
             "outputs": outputs,
         }
-        scope = list(self.graph.scopes).index(node.scope) if node.scope in self.graph.scopes else None
+        scope = self.scopes.get(node.scope or "")
         for key, value in (("scope", scope), ("warnings", self.records[0].warnings.get(node.name))):
             if value is not None:
                 told[key] = value
@@ -226,8 +227,8 @@ class _Writer:
 
     def _scope(self, scope: Scope) -> dict[str, Any]:
         told: dict[str, Any] = {"name": scope.name, "title": clean(scope.title or "")}
-        if scope.parent in self.graph.scopes:
-            told["parent"] = list(self.graph.scopes).index(scope.parent or "")
+        if scope.parent in self.scopes:
+            told["parent"] = self.scopes[scope.parent]
         if scope.op is not None:
             told["op"] = self._op(scope.op)
             told["operands"] = self._places(padded(scope.op, scope.operands))
