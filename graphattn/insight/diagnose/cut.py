@@ -36,7 +36,8 @@ def cut(graph: Graph, names: Sequence[str]) -> tuple[Graph, dict[str, str], dict
             if ref in refs and ref in used and not node.op.fed:
                 name = graph.tensor_name(ref).replace(".part", "_part") + ENDING
                 spec = node.outputs[port]
-                attributes = {"shape": spec.shape, "axes": spec.axes, "kind": spec.kind}
+                own = {"shape": spec.shape, "axes": spec.axes, "kind": spec.kind}
+                attributes = {**find("input").defaults, **own}
                 rebuild.graph.adopt(rebuild.graph.infer(find("input"), (), attributes, name))
                 instead[ref] = Ref(name)
                 stands[Ref(name)] = ref
