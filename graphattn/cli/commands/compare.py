@@ -59,7 +59,7 @@ def command(
       a graph       built-in, saved, or a .py file; it is run on the inputs that B recorded
     B is a recording.
 
-    Exit status 0: they agree. 1: they do not. 2: bad input.
+    Exit status 0: they agree. 1: they do not, or too few digits were printed to tell. 2: bad input.
     """
     from ...insight.compare import compare
     from ...insight.compare.reading import read_file

@@ -6,10 +6,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from ..constants import meanings
 from .chance import claimed, finite, size_of
 from .one_number import ratio
 from .sides import Cells, Relation, Sides
 from .words import span
+
+
+NEARLY = 1e-3
+"""How near factors must be to each other, and to a constant, to be called near it."""
 
 
 def lines_of(cells: Cells, axis: int) -> dict[int, Cells]:
@@ -42,10 +47,20 @@ def line_factors(sides: Sides) -> Iterator[Relation]:
             if len(factors) > 1 and claimed(checks, sides.chance, 1.0) and not _all_close(factors.values()):
                 yield Relation(
                     f"{what} factor",
-                    f"the reference with a factor of its own for each {what} ({span(factors.values())})",
+                    f"the reference with a factor of its own for each {what} ({span(factors.values())})"
+                    + _all_near(list(factors.values()), sides),
                     {"factors": [factors.get(i) for i in range(max(factors) + 1)]},
                 )
                 return
+
+
+def _all_near(factors: list[float], sides: Sides) -> str:
+    """What factors that are nearly one may mean: a variance that was divided by d − 1, beside an eps."""
+    middle = math.fsum(factors) / len(factors)
+    if max(factors) - min(factors) > NEARLY * abs(middle):
+        return ""
+    known = meanings(middle, sides.context.dimensions, NEARLY)
+    return f", all near {known[0]}" if known else ""
 
 
 def line_offsets(sides: Sides) -> Iterator[Relation]:
