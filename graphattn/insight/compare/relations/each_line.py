@@ -12,7 +12,6 @@ from .one_number import ratio
 from .sides import Cells, Relation, Sides
 from .words import span
 
-
 NEARLY = 1e-3
 """How near factors must be to each other, and to a constant, to be called near it."""
 
