@@ -14,7 +14,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,22 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise GraphError(f"{name!r} was not written: {reason}; expected a folder to write in") from None
     return Path(name)
+
+
+def need_free(folder: str | os.PathLike[str], ours: Mapping[str, Callable[[bytes], bool]]) -> None:
+    """Raise a `GraphError` if a file stands in a folder under one of the names, unless its content is one
+    of `ours`, so that nothing is lost where it is written anew."""
+    for name, known in ours.items():
+        path = Path(folder) / name
+        try:
+            content = path.read_bytes() if path.is_file() else b"" if os.path.lexists(path) else None
+        except OSError:
+            content = b""
+        if content is not None and not known(content):
+            raise GraphError(
+                f"{os.fspath(path)!r} is there already and holds something else; expected another folder, or"
+                " force=True to write over it"
+            )
 
 
 def _checked(path: Any) -> str:

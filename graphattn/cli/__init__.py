@@ -6,6 +6,7 @@ difference, 2 bad usage or bad input, told in one sentence without a traceback.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ import click
 from .. import __version__
 from ..core.errors import GraphError, suggest
 from . import commands
-from .output import prepare_streams
+from .output import abandon_stdout, prepare_streams
 
 GROUPS = (
     "See a computation",
@@ -27,6 +28,10 @@ GROUPS = (
     "Look things up",
 )
 """How `graphattn --help` groups the commands, by what one wants to do."""
+
+
+CUT_SHORT = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
+"""What the system says where not all of an output could be written."""
 
 
 class Commands(click.Group):
@@ -85,6 +90,8 @@ class Commands(click.Group):
             sentence = _sentence(error)
             if sentence is None:
                 raise
+            if isinstance(error, OSError):
+                abandon_stdout()
             _tell(sentence)
             sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
@@ -112,9 +119,11 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, GraphError):
-        return str(error).replace("allow_nonfinite=True", "--allow-nonfinite")
+        return str(error).replace("allow_nonfinite=True", "--allow-nonfinite").replace("force=True", "--force")
     if isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
+        if error.errno in CUT_SHORT and not error.filename:
+            return f"the output is cut short: {reason}"
         return f"{error.filename}: {reason}" if error.filename else reason
     if isinstance(error, RecursionError):
         return "the input is nested too deep; expected a simpler one"

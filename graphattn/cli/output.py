@@ -12,8 +12,8 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import TextIOWrapper
+from contextlib import contextmanager, suppress
+from io import BufferedWriter, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +56,25 @@ def prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell: `>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (open to the end)
-    for stream in (sys.stdout, sys.stderr):
+        stream = getattr(sys, name)
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="graphattn.spell")
+            if isinstance(stream.buffer, RawIOBase):  # PYTHONUNBUFFERED: what a full disk cuts off is lost
+                setattr(sys, name, _whole(stream))
+
+
+def _whole(stream: TextIOWrapper) -> TextIOWrapper:
+    """The stream, with each line written whole or an `OSError`."""
+    return TextIOWrapper(
+        BufferedWriter(stream.detach()),  # pyright: ignore[reportArgumentType]
+        encoding=stream.encoding, errors="graphattn.spell", line_buffering=True,
+    )  # fmt: skip
+
+
+def abandon_stdout() -> None:
+    """Leave what could not be written, so that no flush at the exit tries again."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def console() -> Console:
@@ -158,3 +174,4 @@ def counted(total: int, say: Callable[[str], None]) -> Callable[[Any], None]:
 
 
 OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write into FILE instead of stdout.")
+FORCE = click.option("-f", "--force", is_flag=True, help="Write over files that are there already.")

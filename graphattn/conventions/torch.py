@@ -348,6 +348,13 @@ class MultiheadAttention(_Module):
         if not len(x_q.shape) == len(x_k.shape) == len(x_v.shape):
             raise GraphError("query, key and value are batched and unbatched; expected the same rank")
         batch = x_q.shape[:-2]
+        for name, x in (("key", x_k), ("value", x_v)):
+            if x.shape[:-2] != batch:
+                raise GraphError(
+                    f"query has {batch[0]} sequences and {name} has {x.shape[0]}; expected as many"
+                )
+        if x_k.shape[:-1] != x_v.shape[:-1]:
+            raise GraphError(f"key has {x_k.shape[-2]} tokens and value has {x_v.shape[-2]}; expected as many")
         need_weights = flag("need_weights", need_weights)
         hint = flag("is_causal", is_causal)
         if hint and attn_mask is None:

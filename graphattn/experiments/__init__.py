@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
 
-from graphattn.dumps.write import write_text
+from graphattn.dumps.write import need_free, write_text
 from graphattn.passes.cost import cost
 
 from .. import model
@@ -31,10 +31,11 @@ from .model_file import model_source
 Matrix = list[list[float]]
 
 
-def write_experiments(directory: str | os.PathLike[str], seed: int = 0) -> list[Path]:
+def write_experiments(directory: str | os.PathLike[str], seed: int = 0, force: bool = False) -> list[Path]:
     """Write the four files into a folder, which is made if it is not there; their paths.
 
-    seed: of the random vectors. Raises a `GraphError` where the folder cannot be written to.
+    seed: of the random vectors. Raises a `GraphError` where the folder cannot be written to, and, unless
+    `force` is given, where one of the files is there already with another content.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise GraphError(f"seed is {seed!r}; expected an int")
@@ -53,6 +54,8 @@ def write_experiments(directory: str | os.PathLike[str], seed: int = 0) -> list[
         "05-perm.txt": order_text(orders),
         "08-notes.md": notes_text(scales, orders, growth),
     }
+    if not force:
+        need_free(folder, {name: text.encode("utf-8").__eq__ for name, text in texts.items()})
     return [write_text(folder / name, text) for name, text in texts.items()]
 
 

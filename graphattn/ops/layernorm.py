@@ -1,7 +1,9 @@
 """y = (x − mean) / √(variance + eps) · gamma + beta, each row (Ba et al. 2016, equation 4).
 
 x (…, d); gamma, beta (d) or left out. The variance divides by d (biased); eps stands inside the
-root. The mean comes first, then the squared deviations; both sums are `math.fsum`.
+root. The mean comes first, then the squared deviations; both sums are `math.fsum`. With eps=0 the mean is
+corrected by that of the deviations from it, so that a row of equal cells has the variance 0 that exact
+means give: it becomes NaN (0 / 0), and the step says so.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from ..core.axes import Spec, describe, need_kind, need_number, need_rank, unify
 from ..core.cells import Cell, Literal, add, divide, multiply, named, sqrt, subtract, total
 from ..core.elementwise import over, times, unbroadcast
 from ..core.errors import Rejected
+from ..core.nested import rows
 from ..core.numbers import Numbers
 from ..core.numbers import divide as quotient
 from ..core.numbers import total as exact_sum
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import listed
 
 
 def shape(x: Spec, gamma: Spec | None = None, beta: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:
@@ -36,6 +40,8 @@ def layernorm(row, gamma, beta, eps):
     if not row:
         return []
     mean = exact_sum(row) / len(row)
+    if not eps:
+        mean += exact_sum([v - mean for v in row]) / len(row)
     deviations = [v - mean for v in row]
     variance = exact_sum([v * v for v in deviations]) / len(row)
     root = math.sqrt(variance + eps)
@@ -52,10 +58,7 @@ def kernel(numbers: Numbers, x: Spec, gamma, beta, *, eps) -> Kernel:
 
 
 def expand(g, x, gamma, beta, *, eps):
-    mean = g.reduce_mean(x, name="mean")
-    deviation = g.subtract(x, mean, name="deviation")
-    variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
-    root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    deviation, root = _parts(g, x, eps)
     y = g.divide(deviation, root, name="normalized")
     if gamma is not None:
         y = g.multiply(y, gamma, name="scaled")
@@ -64,11 +67,21 @@ def expand(g, x, gamma, beta, *, eps):
     return y
 
 
-def gradient(g, dy, y, x, gamma, beta, *, eps):
-    """dx = (dn − mean(dn) − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
-    deviation = g.subtract(x, g.reduce_mean(x, name="mean"), name="deviation")
+def _parts(g, x, eps):
+    """The deviations from the mean, and √(variance + eps)."""
+    mean = g.reduce_mean(x, name="mean")
+    if not float(eps):
+        drift = g.reduce_mean(g.subtract(x, mean, name="deviation_0"), name="drift")
+        mean = g.add(mean, drift, name="exact_mean")
+    deviation = g.subtract(x, mean, name="deviation")
     variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
     root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    return deviation, root
+
+
+def gradient(g, dy, y, x, gamma, beta, *, eps):
+    """dx = (dn − mean(dn) − n · mean(dn · n)) / root, with n what is normalized and dn = dy · gamma."""
+    deviation, root = _parts(g, x, eps)
     plain = gamma is None and beta is None
     n = y if plain else g.divide(deviation, root, name="normalized")
     d_n = dy if gamma is None else times(g, dy, gamma, name="d_normalized")
@@ -86,7 +99,9 @@ def explain(index, x: Spec, gamma, beta, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
     count = Literal(x.shape[-1])
-    mean = named("mean", divide(total(row), count))
+    mean = named("mean" if float(eps) else "mean₀", divide(total(row), count))
+    if not float(eps):
+        mean = named("mean", add(mean, divide(total(subtract(cell, mean) for cell in row), count)))
     squares = (multiply(subtract(cell, mean), subtract(cell, mean)) for cell in row)
     variance = named("variance", divide(total(squares), count))
     root = sqrt(add(variance, Literal(str(eps), "eps")))
@@ -101,6 +116,18 @@ def explain(index, x: Spec, gamma, beta, *, eps):
 def cost(x: Spec, gamma, beta, *, eps) -> int:
     rows = x.size // max(x.shape[-1], 1)
     return x.size * (5 + (gamma is not None) + (beta is not None)) + 4 * rows
+
+
+def warn(values, y, x: Spec, gamma, beta, *, eps) -> list[str]:
+    if float(eps) or not x.size:
+        return []
+    flat = [list(index) for index, row in rows(values[0], x.rank) if row.count(row[0]) == len(row)]
+    where = f" {listed(flat, 3)}" if x.rank > 1 else ""
+    return (
+        [f"all cells are equal in row{where}: the variance is 0 and so is eps, and 0 / 0 is NaN"]
+        if flat
+        else []
+    )
 
 
 def note(x: Spec, gamma, beta, *, eps) -> str:
@@ -124,12 +151,14 @@ register(
         gradient=gradient,
         cost=cost,
         masked=masks.first,
+        warn=warn,
         note=note,
         samples=(
             Sample((matrix,)),
             Sample((matrix, [1.5, 0.5, -1.0], [0.1, 0.0, 0.2]), {"eps": "1e-12"}),
             Sample((matrix, None, [0.1, 0.0, 0.2]), {"eps": 0.1}),
             Sample(([[3.0, 3.0], [1.0, 2.0]],), {"eps": 0}),
+            Sample(([[0.1, 0.1, 0.1], [0.1, 0.1, 0.3]], [2.0, 1.0, 0.5]), {"eps": "0.0"}),
             Sample(([0.75, 0.5],)),
         ),
         rejects=(

@@ -13,10 +13,12 @@ from ..core.axes import Spec, describe, need_kind, need_number, need_rank, unify
 from ..core.cells import Cell, Literal, add, divide, multiply, named, sqrt, total
 from ..core.elementwise import over, times, unbroadcast
 from ..core.errors import Rejected
+from ..core.nested import rows
 from ..core.numbers import Numbers
 from ..core.numbers import divide as quotient
 from ..core.numbers import total as exact_sum
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import listed
 
 
 def shape(x: Spec, gamma: Spec | None = None, *, eps: float | str = 1e-05) -> Spec:
@@ -69,6 +71,14 @@ def explain(index, x: Spec, gamma, *, eps):
     return y if gamma is None else multiply(y, Cell(1, (j,)))
 
 
+def warn(values, y, x: Spec, gamma, *, eps) -> list[str]:
+    if float(eps) or not x.size:
+        return []
+    zero = [list(index) for index, row in rows(values[0], x.rank) if not any(row)]
+    where = f" {listed(zero, 3)}" if x.rank > 1 else ""
+    return [f"all cells are 0 in row{where}, and so is eps: 0 / 0 is NaN"] if zero else []
+
+
 def cost(x: Spec, gamma, *, eps) -> int:
     rows = x.size // max(x.shape[-1], 1)
     return x.size * (3 + (gamma is not None)) + 3 * rows
@@ -91,6 +101,7 @@ register(
         gradient=gradient,
         cost=cost,
         masked=masks.first,
+        warn=warn,
         note=lambda x, gamma, *, eps: f"eps={eps}",
         samples=(
             Sample((matrix,)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...core.errors import GraphError
-from ..output import console, counted, progress
+from ..output import FORCE, console, counted, progress
 
 if TYPE_CHECKING:
     from ...core.specimen import Specimen
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 GROUP = "See a computation"
 FOLDER = "graphattn-demo"
+STARTS = {
+    "heads.svg": re.compile(rb'<\?xml [^>]*\?>\s*<svg role="img" aria-label="'),
+    "model.svg": re.compile(rb'<\?xml [^>]*\?>\s*<svg role="img" aria-label="'),
+    "trace.txt": re.compile(rb"graphattn trace \d"),
+}
+"""How what the demo writes begins: only such files are written anew."""
 NEXT = {
     "graphattn demo abcdabcdabcd": "the same with a text of yours",
     "graphattn trace toy --tensor '*head0.weights'": "single tensors, by name",
@@ -28,7 +35,8 @@ NEXT = {
 @click.command(short_help="Watch a trained model at work, step by step.")
 @click.argument("text", default="")
 @click.option("-o", "--output", "folder", metavar="FOLDER", default=FOLDER, help=f"Where files go.  [{FOLDER}]")
-def command(text: str, folder: str) -> None:
+@FORCE
+def command(text: str, folder: str, force: bool) -> None:
     """Watch a small trained model read TEXT (letters a to z) and guess each next letter.
 
     Prints the walk through it, and writes the diagram, the full dump and a page into a folder.
@@ -42,6 +50,10 @@ def command(text: str, folder: str) -> None:
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise GraphError(f"{folder!r} is a file; expected a folder to write into")
+    if not force:
+        from graphattn.dumps.write import need_free
+
+        need_free(target, {name: start.match for name, start in STARTS.items()})
     target.mkdir(parents=True, exist_ok=True)
     out = console()
     for line in tour(specimen, trace):

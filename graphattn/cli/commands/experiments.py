@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..output import message, progress
+from ..output import FORCE, message, progress
 
 GROUP = "Look things up"
 
@@ -12,7 +12,8 @@ GROUP = "Look things up"
 @click.command(short_help="Measure why attention is as it is.")
 @click.option("-o", "--output", "folder", metavar="DIR", required=True, help="The folder to write into.")
 @click.option("--seed", type=int, default=0, help="Seed of the random vectors.  [0]")
-def command(folder: str, seed: int) -> None:
+@FORCE
+def command(folder: str, seed: int, force: bool) -> None:
     """Measure why attention is as it is, and write what came out into DIR.
 
     model.py (attention in seven functions, standard library only), 02-scale.txt (the weights with and
@@ -22,6 +23,6 @@ def command(folder: str, seed: int) -> None:
     from ...experiments import write_experiments
 
     with progress("measuring"):
-        written = write_experiments(folder, seed=seed)
+        written = write_experiments(folder, seed=seed, force=force)
     for path in written or ():
         message(f"wrote {path}")
