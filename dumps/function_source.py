@@ -36,6 +36,7 @@ from typing import Any
 from graphattn.core import numbers
 from graphattn.core.errors import GraphError
 from graphattn.core.nested import lists
+from graphattn.core.words import spelled
 
 BUILTINS = frozenset(dir(builtins))
 PACKAGE = __name__.partition(".")[0]
@@ -116,7 +117,7 @@ class Definitions:
         if isinstance(value, float) and not math.isfinite(value):
             return "math.nan" if value != value else "math.inf" if value > 0 else "-math.inf"
         if value is None or isinstance(value, (bool, int, float, str)):
-            return repr(value)
+            return spelled(value)
         value = lists(value)
         if isinstance(value, list):
             return f"[{', '.join(map(self.literal, value))}]"
@@ -164,7 +165,7 @@ class Definitions:
         rename: Mapping[str, str] | None = None, doc: str | None = None,
         defaults: Mapping[str, Any] | None = None,
     ) -> str:  # fmt: skip
-        key = (module.__name__, own, tuple(sorted((p, repr(value)) for p, value in fixed.items())))
+        key = (module.__name__, own, tuple(sorted((p, spelled(value)) for p, value in fixed.items())))
         if key not in self._names:
             self._names[key] = name or self.new_name(own)
             self._defaults[self._names[key]] = defaults or {}

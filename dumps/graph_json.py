@@ -26,6 +26,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.nested import RANK_LIMIT
 from graphattn.core.op import find
+from graphattn.core.words import DECIMAL_LIMIT, read_integer
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import printable, shortened
 from graphattn.dumps.rows import operand_names, scopes_in_order, shown_attributes
@@ -161,7 +162,12 @@ def read_json(text: str, what: str) -> Any:
         return found
 
     try:
-        return json.loads(text.removeprefix("\ufeff"), parse_constant=constant, object_pairs_hook=pairs)
+        return json.loads(
+            text.removeprefix("\ufeff"),
+            parse_constant=constant,
+            parse_int=read_integer,
+            object_pairs_hook=pairs,
+        )
     except GraphError:
         raise
     except json.JSONDecodeError as error:
@@ -170,7 +176,9 @@ def read_json(text: str, what: str) -> Any:
     except (RecursionError, MemoryError):
         raise GraphError(f"{what} is nested too deep; expected at most some {RANK_LIMIT} levels") from None
     except ValueError:
-        raise GraphError(f"{what} holds an integer of more than 4300 digits; expected fewer") from None
+        raise GraphError(
+            f"{what} holds an integer of more than {DECIMAL_LIMIT:,} digits; expected fewer"
+        ) from None
 
 
 def check_format(data: Any, form: str, what: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from graphattn.core.axes import Spec
 from graphattn.core.op import Kernel
+from graphattn.core.words import spelled
 from graphattn.dumps.function_source import OPERATORS, Definitions, Expression
 
 WIDTH = 100
@@ -59,7 +60,7 @@ class KernelCall:
         self.arguments = [
             f"{name}={definitions.literal(value)}"
             for name, value in bound.items()
-            if name not in fixed and repr(defaults.get(name)) != repr(value)
+            if name not in fixed and spelled(defaults.get(name)) != spelled(value)
         ]
 
     def lines(

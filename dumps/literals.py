@@ -21,13 +21,13 @@ from typing import Any
 
 from graphattn.core.errors import GraphError
 from graphattn.core.nested import RANK_LIMIT, lists
+from graphattn.core.words import DECIMAL_LIMIT, integer, read_integer
 
 _UNSEEN = re.compile(
     "[\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff\ufff0-\uffff]"
 )
 _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|([=(),])|([^\s=(),"#]+)|(#.*)|(\S)')
 _WORDS = {"None": None, "True": True, "False": False, "inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_LONG = 10**4000  # Python neither prints nor reads longer integers in decimal
 
 
 def printable(text: str) -> str:
@@ -71,7 +71,7 @@ def literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, int):
-        return hex(value) if abs(value) >= _LONG else int.__repr__(value)
+        return integer(value)
     if isinstance(value, float):
         return float.__repr__(value)
     return f"({', '.join(map(literal, value))}{',' if len(value) == 1 else ''})"
@@ -80,14 +80,14 @@ def literal(value: Any) -> str:
 def number(word: str) -> Any:
     """The int or float that a word stands for."""
     try:
-        if "x" in word:
-            return int(word, 16)
-        if not any(letter in word for letter in ".eE"):
-            return int(word)
+        if "x" in word or not any(letter in word for letter in ".eE"):
+            return read_integer(word)
         value = float(word)
     except ValueError:
         if word.removeprefix("-").isdecimal():
-            raise GraphError(f"{shortened(word)} has {len(word)} digits; expected at most 4300") from None
+            raise GraphError(
+                f"{shortened(word)} has {len(word)} digits; expected at most {DECIMAL_LIMIT:,}, or 0x…"
+            ) from None
         raise GraphError(f"{shortened(word)} is not a value; expected a number, text or a tuple") from None
     if math.isinf(value):
         raise GraphError(f"{shortened(word)} is too large; expected a number that a double can hold, or inf")

@@ -28,6 +28,7 @@ from graphattn.core.numbers import Numbers
 from graphattn.core.op import Op
 from graphattn.core.packed import Packed
 from graphattn.core.trace import Trace
+from graphattn.core.words import spelled
 from graphattn.dumps.literals import literal, quote
 
 BRIEF = 8
@@ -98,7 +99,7 @@ def shown_attributes(op: Op, attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and repr(a) == repr(b)
+    return type(a) is type(b) and spelled(a) == spelled(b)
 
 
 def call(

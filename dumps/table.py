@@ -22,7 +22,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.numbers import Numbers
-from graphattn.core.words import left, right, width
+from graphattn.core.words import integer, left, read_integer, right, width
 from graphattn.dumps.literals import plain, quote, shortened
 from graphattn.dumps.rows import TensorRow, visible
 
@@ -57,7 +57,7 @@ class Pretty:
     def cell(self, tensor: TensorRow, numbers: Numbers) -> Callable[[Any], str]:
         """How the cells of a tensor are written: all in the same form."""
         if tensor.spec.kind != "float":
-            return str
+            return integer
         cells = [cell for _, cell in visible(tensor)]
         if any(isinstance(cell, Fraction) for cell in cells) and max(map(_size, cells)) < 10**6:
             return str
@@ -104,7 +104,7 @@ class Exact:
     """Numbers for reading back."""
 
     def cell(self, tensor: TensorRow, numbers: Numbers) -> Callable[[Any], str]:
-        return numbers.text if tensor.spec.kind == "float" else str
+        return numbers.text if tensor.spec.kind == "float" else integer
 
     def least(self, tensor: TensorRow) -> int:
         return 0
@@ -335,7 +335,7 @@ def _read_bool(text: str, numbers: Numbers) -> bool:
 
 def _read_int(text: str, numbers: Numbers) -> int:
     try:
-        return int(text)
+        return read_integer(text)
     except ValueError:
         raise GraphError(f"found {shortened(text)}; expected an integer") from None
 

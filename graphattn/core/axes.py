@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import Rejected
+from .words import shown
 
 KINDS = ("float", "bool", "int")
 
@@ -112,7 +113,7 @@ def broadcast(*specs: Spec) -> tuple[tuple[int, ...], tuple[str | None, ...]]:
 def position(axis: int, rank: int) -> int:
     """`axis` counted from the front; negative counts from the end. Rejected if out of range."""
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise Rejected(f"axis must be an int, got {axis!r}")
+        raise Rejected(f"axis must be an int, got {shown(axis)}")
     if not -rank <= axis < rank:
         raise Rejected(f"axis {axis} does not exist; expected an axis from {-rank} to {rank - 1}")
     return axis % rank
@@ -137,19 +138,19 @@ def need_flag(**attributes: object) -> None:
     """Reject switches that are neither True nor False: "no" would count as true."""
     for name, value in attributes.items():
         if not isinstance(value, bool):
-            raise Rejected(f"{name} is {value!r}; expected True or False")
+            raise Rejected(f"{name} is {shown(value)}; expected True or False")
 
 
 def need_size(what: str, value: object, least: int = 0) -> None:
     """Reject an attribute that is not an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise Rejected(f"{what} must be an int of {least} or more, got {value!r}")
+        raise Rejected(f"{what} must be an int of {least} or more, got {shown(value)}")
 
 
 def need_int(what: str, value: object) -> None:
     """Reject an attribute that is not an int, or one too long to be a float exactly."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Rejected(f"{what} is {value!r}; expected an int")
+        raise Rejected(f"{what} is {shown(value)}; expected an int")
     if abs(value) > 2**53:
         raise Rejected(f"{what} is an int of {value.bit_length()} bits; expected at most 2^53 in size")
 
@@ -162,5 +163,7 @@ def need_number(what: str, value: object, positive: bool = False) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf or (positive and not number):
-        raise Rejected(f"{what} is {value!r}; expected a number {'above 0' if positive else 'of 0 or more'}")
+        raise Rejected(
+            f"{what} is {shown(value)}; expected a number {'above 0' if positive else 'of 0 or more'}"
+        )
     return number

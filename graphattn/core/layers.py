@@ -12,6 +12,7 @@ from typing import Any
 from .axes import Spec, describe, need_flag
 from .errors import Rejected, suggest
 from .op import find
+from .words import shown
 
 NORMS = ("layernorm", "rmsnorm")
 
@@ -73,7 +74,7 @@ def sublayer(
     """
     need_flag(norm_first=norm_first, post_norm=post_norm)
     if norm not in NORMS:
-        raise Rejected(f"norm is {norm!r}; expected 'layernorm' or 'rmsnorm'{suggest(norm, NORMS)}")
+        raise Rejected(f"norm is {shown(norm)}; expected 'layernorm' or 'rmsnorm'{suggest(norm, NORMS)}")
     _need_used(gain, norm_first or not post_norm, f"gamma_{which}", "norm_first=False and post_norm=True")
     _need_used(post_gain, post_norm, f"post_gamma_{which}", "post_norm=False")
 

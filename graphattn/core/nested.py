@@ -22,6 +22,7 @@ from .axes import Spec, describe
 from .errors import GraphError
 from .numbers import FLOAT, Numbers
 from .packed import Packed
+from .words import shown
 
 RANK_LIMIT = 32
 
@@ -218,15 +219,6 @@ def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> Non
     if len(shape) > 1 or any(issubclass(kind, (list, tuple)) for kind in set(map(type, block))):
         for i, item in enumerate(block):
             _rectangular(item, shape[1:], what, f"{where}[{i}]")
-
-
-def shown(value: Any) -> str:
-    """A value in an error message, cut where it is long."""
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError):  # nested too deep, or an int of thousands of digits
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def read(

@@ -22,6 +22,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
 
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 _SUBSCRIPTS = str.maketrans("0123456789", SUBSCRIPTS)
@@ -74,6 +76,50 @@ def number(x: float, digits: int = 6) -> str:
     if math.isfinite(x):
         return f"{x + 0.0:.{digits}g}"
     return "NaN" if x != x else "∞" if x > 0 else "−∞"
+
+
+def shown(value: Any) -> str:
+    """A value in an error message, cut where it is long."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deep, or an int of thousands of digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+DECIMAL_LIMIT = 100_000
+"""Integers of more digits are written in hexadecimal, which takes no time that grows as their square."""
+
+
+def integer(x: int) -> str:
+    """An int of any length as text that `read_integer` reads back; Python's own stops at 4300 digits."""
+    if type(x) is bool or -(10**4000) < x < 10**4000:
+        return str(x)
+    return hex(x) if x.bit_length() > 3.32 * DECIMAL_LIMIT else format(Decimal(x), "f")
+
+
+def spelled(value: Any) -> str:
+    """`repr` of a value, with integers in it that Python does not print in hexadecimal, as its source may
+    hold them."""
+    try:
+        return repr(value)
+    except ValueError:
+        if isinstance(value, int):
+            return hex(value)
+        if not isinstance(value, (list, tuple)):
+            raise
+    inside = ", ".join(map(spelled, value))
+    return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+
+
+def read_integer(text: str) -> int:
+    """What `integer` wrote. Raises a `ValueError` where the text is no integer, or has too many digits."""
+    sign, _, digits = text.strip().rpartition("-")
+    if digits[:2] in ("0x", "0X") and not sign:
+        return int(text, 16)
+    if len(digits) <= 4000 or not digits.isdecimal() or len(digits) > DECIMAL_LIMIT:
+        return int(text)
+    return int(Decimal(text))
 
 
 # ---------------------------------------------------------------- lines

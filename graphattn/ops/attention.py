@@ -20,7 +20,7 @@ from __future__ import annotations
 from ..core.axes import Spec, describe, need_flag, need_int, need_kind, need_rank, need_size
 from ..core.errors import Rejected
 from ..core.op import Op, Reject, Sample, find, register
-from ..core.words import SUBSCRIPTS
+from ..core.words import SUBSCRIPTS, shown
 
 
 def shape(
@@ -83,7 +83,7 @@ def shape(
 def reach(causal: bool, window: tuple | None) -> tuple[int | None, int | None]:
     """How far before and after itself a query sees; None = without bound."""
     if window is not None and (not isinstance(window, tuple) or len(window) != 2):
-        raise Rejected(f"window is {window!r}; expected (left, right), each an int of 0 or more or None")
+        raise Rejected(f"window is {shown(window)}; expected (left, right), each an int of 0 or more or None")
     left, right = (None, None) if window is None else window
     return left, 0 if causal else right
 

@@ -12,11 +12,12 @@ from ..core.elementwise import cell_of, unbroadcast
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import shown
 
 
 def shape(x: Spec, shape: tuple) -> Spec:
     if not isinstance(shape, tuple):
-        raise Rejected(f"shape is {shape!r}; expected a tuple of sizes")
+        raise Rejected(f"shape is {shown(shape)}; expected a tuple of sizes")
     for place, size in enumerate(shape):
         need_size(f"size {place} of the shape", size)
     wanted, names = named.broadcast(x, Spec(shape))

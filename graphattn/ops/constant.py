@@ -14,6 +14,7 @@ from ..core.errors import GraphError, Rejected
 from ..core.numbers import FLOAT, Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
 from ..core.packed import Packed
+from ..core.words import shown, spelled
 
 
 def shape(value: float | str | tuple, *, axes: tuple | None = None) -> Spec:
@@ -45,7 +46,7 @@ def _number(cell: float | str) -> float:
     except OverflowError:
         raise Rejected("value holds an integer that no float holds; expected a smaller one") from None
     except ValueError:
-        raise Rejected(f"value holds the text {cell!r}; expected decimal text like '1e-05'") from None
+        raise Rejected(f"value holds the text {shown(cell)}; expected decimal text like '1e-05'") from None
 
 
 def constant(value):
@@ -63,7 +64,7 @@ def kernel(numbers: Numbers, *, value, axes) -> Kernel:
 
 def explain(index, *, value, axes):
     cell = nested.at(value, index)
-    return Literal(cell, str(cell))
+    return Literal(cell, spelled(cell) if isinstance(cell, int) else str(cell))
 
 
 def masked(run, masks, values, *, value, axes):

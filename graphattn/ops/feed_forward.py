@@ -13,6 +13,7 @@ from __future__ import annotations
 from ..core.axes import Spec
 from ..core.errors import Rejected, suggest
 from ..core.op import Op, Reject, Sample, find, register
+from ..core.words import shown
 
 ACTIVATIONS = {
     "relu": ("relu", {}),
@@ -36,7 +37,7 @@ def shape(
     if activation not in ACTIVATIONS:
         known = ", ".join(ACTIVATIONS)
         raise Rejected(
-            f"activation is {activation!r}; expected one of {known}{suggest(activation, ACTIVATIONS)}"
+            f"activation is {shown(activation)}; expected one of {known}{suggest(activation, ACTIVATIONS)}"
         )
     for name, given, expected in (("w_in", w_in, "(f, d)"), ("w_out", w_out, "(d, f)")):
         if given is None:

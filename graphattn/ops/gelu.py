@@ -17,6 +17,7 @@ from ..core.elementwise import PI, same, times
 from ..core.errors import Rejected, suggest
 from ..core.numbers import Numbers
 from ..core.op import Declared, Kernel, Op, Reject, Sample, register
+from ..core.words import shown
 
 FORMS = ("none", "tanh")
 
@@ -24,7 +25,7 @@ FORMS = ("none", "tanh")
 def shape(x: Spec, *, approximate: str = "none") -> Spec:
     if approximate not in FORMS:
         raise Rejected(
-            f"approximate is {approximate!r}; expected 'none' or 'tanh'{suggest(approximate, FORMS)}"
+            f"approximate is {shown(approximate)}; expected 'none' or 'tanh'{suggest(approximate, FORMS)}"
         )
     return same(x)
 

@@ -9,26 +9,27 @@ from __future__ import annotations
 from ..core.axes import KINDS, Spec, need_size
 from ..core.errors import Rejected, suggest
 from ..core.op import Op, Reject, register
+from ..core.words import shown
 
 
 def shape(
     *, shape: tuple, axes: tuple | None = None, kind: str = "float", default: float | None = None
 ) -> Spec:
     if not isinstance(shape, tuple):
-        raise Rejected(f"shape is {shape!r}; expected a tuple of sizes")
+        raise Rejected(f"shape is {shown(shape)}; expected a tuple of sizes")
     for place, size in enumerate(shape):
         need_size(f"size {place} of the shape", size)
     if kind not in KINDS:
-        raise Rejected(f"kind is {kind!r}; expected one of {', '.join(KINDS)}{suggest(kind, KINDS)}")
+        raise Rejected(f"kind is {shown(kind)}; expected one of {', '.join(KINDS)}{suggest(kind, KINDS)}")
     if default is not None:
         if kind != "float":
-            raise Rejected(f"default is {default!r} for an input of {kind}; expected none")
+            raise Rejected(f"default is {shown(default)} for an input of {kind}; expected none")
         if isinstance(default, bool) or not isinstance(default, (int, float)):
-            raise Rejected(f"default is {default!r}; expected a number or None")
+            raise Rejected(f"default is {shown(default)}; expected a number or None")
     if axes is None:
         return Spec(shape, kind=kind)
     if not isinstance(axes, tuple) or not all(a is None or isinstance(a, str) for a in axes):
-        raise Rejected(f"axes is {axes!r}; expected a name or None for each axis")
+        raise Rejected(f"axes is {shown(axes)}; expected a name or None for each axis")
     if len(axes) != len(shape):
         raise Rejected(f"{len(axes)} axis names for {len(shape)} axes; expected as many")
     return Spec(shape, axes, kind)

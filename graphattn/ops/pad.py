@@ -7,10 +7,12 @@ numbers, and brings in one.
 
 from __future__ import annotations
 
+from math import inf
+
 from ..core.axes import Spec, need_rank, need_size, position
 from ..core.cells import Cell, Literal
 from ..core.errors import Rejected
-from ..core.nested import full, lift
+from ..core.nested import full, lift, shown
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
 
@@ -35,9 +37,16 @@ def _value(x: Spec, value):
             return value
         if x.kind == "float" and not isinstance(value, bool):
             return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:  # an int beyond all floats, which rounds as decimal text does
+        return inf if value > 0 else -inf
+    except (TypeError, ValueError):
         pass
-    raise Rejected(f"value is {value!r}; expected {EXPECTED[x.kind]} for {x.kind} cells")
+    raise Rejected(f"value is {shown(value)}; expected {EXPECTED[x.kind]} for {x.kind} cells")
+
+
+def _cell(x: Spec, value):
+    """The value as a cell of x, or as decimal text, which each number type reads to its own precision."""
+    return value if isinstance(value, str) else _value(x, value)
 
 
 def pad(x, before, after, shape, value):
@@ -54,7 +63,7 @@ def kernel(numbers: Numbers, x: Spec, *, before, after, axis, value) -> Kernel:
 
 def expand(g, x, *, before, after, axis, value):
     place = position(axis, len(x.shape))
-    cell = value if isinstance(value, str) else _value(x.spec, value)
+    cell = _cell(x.spec, value)
     for _ in x.shape:
         cell = (cell,)
     parts = [x]
@@ -76,7 +85,7 @@ def explain(index, x: Spec, *, before, after, axis, value):
     at = index[place] - before
     if 0 <= at < x.shape[place]:
         return Cell(0, (*index[:place], at, *index[place + 1 :]))
-    return Literal(_value(x, value) if x.kind == "bool" else value, str(value))
+    return Literal(_cell(x, value), str(value) if isinstance(value, (str, float)) else shown(value))
 
 
 def masked(run, masks, values, x: Spec, *, before, after, axis, value):
@@ -108,7 +117,9 @@ register(
         cost=lambda x, **_: 0,
         masked=masked,
         moves=True,
-        note=lambda x, *, before, after, axis, value: f"{before} before, {after} after: {value}",
+        note=lambda x, *, before, after, axis, value: (
+            f"{before} before, {after} after: {value if isinstance(value, str) else shown(value)}"
+        ),
         samples=(
             Sample(([[1.0, 2.0], [3.0, 4.0]],), {"before": 1, "after": 2}),
             Sample(([[1.0, 2.0], [3.0, 4.0]],), {"before": 0, "after": 1, "axis": 0, "value": "-inf"}),

@@ -16,16 +16,17 @@ from ..core.errors import Rejected
 from ..core.nested import full
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import shown
 
 
 def shape(x: Spec, shape: tuple, *, axes: tuple | None = None) -> Spec:
     if not isinstance(shape, tuple):
-        raise Rejected(f"shape is {shape!r}; expected a tuple of sizes")
+        raise Rejected(f"shape is {shown(shape)}; expected a tuple of sizes")
     sizes = _sizes(x, shape)
     if axes is None:
         return Spec(sizes, _kept(x, sizes), x.kind)
     if not isinstance(axes, tuple) or not all(name is None or isinstance(name, str) for name in axes):
-        raise Rejected(f"axes is {axes!r}; expected a tuple of names")
+        raise Rejected(f"axes is {shown(axes)}; expected a tuple of names")
     if len(axes) != len(sizes):
         raise Rejected(f"{len(axes)} axis names for {len(sizes)} axes; expected as many")
     return Spec(sizes, axes, x.kind)

@@ -15,6 +15,7 @@ from ..core.elementwise import same
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import shown
 
 
 def shape(
@@ -30,7 +31,7 @@ def shape(
     try:
         number = float("bool" if isinstance(given[0], bool) else given[0])
     except (TypeError, ValueError):
-        raise Rejected(f"the factor is {given[0]!r}; expected a number") from None
+        raise Rejected(f"the factor is {shown(given[0])}; expected a number") from None
     except OverflowError:
         raise Rejected("the factor is an integer that no float holds; expected a smaller one") from None
     if (sqrt is not None and not number > 0) or (divide is not None and number == 0):

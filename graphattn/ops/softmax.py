@@ -18,6 +18,7 @@ from ..core.errors import Rejected, suggest
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
 from ..core.reductions import along_axis, folded, line, nothing_visible
+from ..core.words import shown
 
 EMPTY = ("zero", "nan")
 
@@ -25,7 +26,7 @@ EMPTY = ("zero", "nan")
 def shape(x: Spec, *, axis: int = -1, empty: str = "zero") -> Spec:
     folded(x, axis=axis)
     if empty not in EMPTY:
-        raise Rejected(f"empty is {empty!r}; expected 'zero' or 'nan'{suggest(empty, EMPTY)}")
+        raise Rejected(f"empty is {shown(empty)}; expected 'zero' or 'nan'{suggest(empty, EMPTY)}")
     return Spec(x.shape, x.axes)
 
 

@@ -12,13 +12,14 @@ from ..core.cells import Cell
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import shown
 
 
 def shape(*xs: Spec, axis: int = 0, axis_name: str | None = None) -> Spec:
     if not xs:
         raise Rejected("nothing to stack; expected one tensor or more")
     if axis_name is not None and not isinstance(axis_name, str):
-        raise Rejected(f"axis_name is {axis_name!r}; expected text")
+        raise Rejected(f"axis_name is {shown(axis_name)}; expected text")
     first = xs[0]
     place = position(axis, first.rank + 1)
     axes = list(first.axes)

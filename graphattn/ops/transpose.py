@@ -13,15 +13,16 @@ from ..core.errors import Rejected
 from ..core.nested import at, build
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.words import shown
 
 
 def shape(x: Spec, *, perm: tuple | None = None) -> Spec:
     if perm is None:
         need_rank(2, x=x)
     elif not isinstance(perm, tuple) or any(type(k) is not int for k in perm):
-        raise Rejected(f"perm is {perm!r}; expected a tuple of axes")
+        raise Rejected(f"perm is {shown(perm)}; expected a tuple of axes")
     elif sorted(perm) != list(range(x.rank)):
-        raise Rejected(f"perm is {perm!r}; expected each axis from 0 to {x.rank - 1} once")
+        raise Rejected(f"perm is {shown(perm)}; expected each axis from 0 to {x.rank - 1} once")
     order = _order(x, perm)
     return Spec(tuple(x.shape[k] for k in order), tuple(x.axes[k] for k in order), x.kind)
 

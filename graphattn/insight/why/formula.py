@@ -17,6 +17,8 @@ from graphattn.core.numbers import Numbers
 from graphattn.insight.why.derivation import Derivation, Entry, Key, cells_of
 from graphattn.insight.why.index import show_index
 
+from ...core.words import integer
+
 BREAK, INNER = "\x00", "\x01"
 """A space where a line is broken first, and one where only if it must."""
 
@@ -45,7 +47,7 @@ def number_text(value: Any, numbers: Numbers, digits: int = 6) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return integer(value)
     try:
         near = float(numbers.near(value))
     except OverflowError:
