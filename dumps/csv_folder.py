@@ -50,7 +50,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.numbers import Numbers, of
 from graphattn.core.trace import Trace
-from graphattn.core.words import sizes
+from graphattn.core.words import integer, sizes
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import VERSION, check_format, entry, json_text, need, read_json, spec_data
 from graphattn.dumps.graph_text import graph_text, parse_graph
@@ -149,7 +149,7 @@ def _cut(text: str, size: int) -> str:
 
 
 def _text_of(spec: Spec, numbers: Numbers) -> Any:
-    return numbers.text if spec.kind == "float" else str
+    return numbers.text if spec.kind == "float" else integer if spec.kind == "int" else str
 
 
 def _csv(tensor: TensorRow, value: Any, text_of: Any, labelled: bool) -> str:

@@ -175,7 +175,8 @@ def node_row(graph: Graph, node: Node) -> NodeRow:
     operands = operand_names(graph, node.operands)
     note = ""
     if node.op.note is not None:
-        note = node.op.note(*padded(node.op, graph.operand_specs(node.operands)), **node.attributes)
+        specs = padded(node.op, graph.operand_specs(node.operands))
+        note = node.op.told("note", node.name, *specs, **node.attributes)
     return NodeRow(
         node, operands, call(node.op, operands, node.attributes, brief=True), shape_text(node.outputs), note
     )

@@ -23,6 +23,7 @@ from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
+from graphattn.core.words import PRINTED, integer, read_integer
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import (
     VERSION,
@@ -87,10 +88,15 @@ def _tensor_data(tensor: TensorRow, numbers: Numbers, values: bool) -> dict[str,
 
 def _value_data(value: Any, spec: Spec, numbers: Numbers) -> Any:
     if spec.kind != "float":
-        return value
+        return _mapped(value, spec.rank, _printed) if spec.kind == "int" else value
     if numbers is not FLOAT:
         return _mapped(value, spec.rank, lambda row: [numbers.text(cell) for cell in row])
     return _mapped(value, spec.rank, _finite)
+
+
+def _printed(row: list[int]) -> list[Any]:
+    """Integers that Python's own JSON does not write stand as text."""
+    return [integer(cell) if abs(cell) >= PRINTED else cell for cell in row]
 
 
 def _finite(row: list[float]) -> list[Any]:
@@ -109,6 +115,18 @@ def _mapped(value: Any, rank: int, function: Any) -> Any:
 
 
 # ---------------------------------------------------------------- reading
+
+
+def _integers(value: Any, name: str) -> Any:
+    """Texts in the place of integers become integers."""
+    if isinstance(value, list):
+        return [_integers(item, name) for item in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        return read_integer(value)
+    except ValueError:
+        raise GraphError(f"{name} holds {shortened(value)}; expected an integer") from None
 
 
 def read_trace_json(text: str) -> Trace:
@@ -160,6 +178,8 @@ class _Steps(Recording):
             value = output.get("value")
             if value is not None and spec.kind == "float":
                 value = self._value(value, spec.rank, name)
+            if value is not None and spec.kind == "int":
+                value = _integers(value, name)
             self.tensor(name, value, output.get("masked"))
 
     def _value(self, value: Any, rank: int, name: str) -> Any:

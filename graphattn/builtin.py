@@ -20,6 +20,7 @@ from .core import nested
 from .core.axes import Spec
 from .core.errors import GraphError, suggest
 from .core.graph import Graph, Tensor
+from .core.limits import most_cells, need_cells
 from .core.op import find
 from .core.specimen import Specimen
 
@@ -125,7 +126,9 @@ def random_feeds(graph: Graph, seed: int = 0) -> dict[str, Any]:
     Numbers are normal, in a matrix of weights divided by √ of its last size; integers are 0 or 1,
     bools True in three of four.
     """
-    random = Random(seed)
+    random, limit = Random(seed), most_cells()
+    for name, spec in graph.inputs.items():
+        need_cells(f"input {name!r}", (spec,), limit)
     return {
         name: nested.build(spec.shape, _cell(random, spec, graph.node(name).op.drawn == "inside"))
         for name, spec in graph.inputs.items()

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphattn.core.axes import Spec, describe
-from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node
 from graphattn.core.interpreter import padded, standalone
 
@@ -103,10 +102,7 @@ def _of_node(graph: Graph, node: Node) -> NodeCost:
 
 def _flops(node: Node, specs: list[Spec | None]) -> int:
     if node.op.cost is not None:
-        flops = node.op.cost(*padded(node.op, specs), **node.attributes)
-        if not isinstance(flops, int) or flops < 0:
-            raise GraphError(f"{node.op.name} {node.name!r} costs {flops!r}; expected an int of 0 or more")
-        return flops
+        return node.op.told("cost", node.name, *padded(node.op, specs), **node.attributes)
     alone, _, _ = standalone(node.op, specs, node.attributes)
     return cost(alone.at(node.op.inside)).flops
 

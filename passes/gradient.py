@@ -248,7 +248,7 @@ class _Backward:
             if len(refs) > 1 and op.summed is not None:
                 nodes = [self.raw.nodes[ref.node] for ref in refs]
                 calls = [tuple(None if r is None else Tensor(self.raw, r) for r in n.operands) for n in nodes]
-                whole = op.summed(self.raw, *calls, **nodes[0].attributes)
+                whole = op.told("summed", nodes[0].name, self.raw, *calls, **nodes[0].attributes)
                 refs = refs if whole is None else [whole.ref]
             kept += refs
         return kept
@@ -272,9 +272,9 @@ class _Backward:
         results = tuple(Tensor(raw, ref) for ref in refs)
         operands = [None if ref is None else Tensor(raw, ref) for ref in padded(op, node.operands)]
         single = node.ports == ("",)
-        built = op.gradient(
-            raw, incoming[0] if single else incoming, results[0] if single else results, *operands,
-            **node.attributes,
+        built = op.told(
+            "gradient", node.name, raw, incoming[0] if single else incoming,
+            results[0] if single else results, *operands, **node.attributes,
         )  # fmt: skip
         if not isinstance(built, tuple) or not len(node.operands) <= len(built) <= len(operands):
             raise GraphError(

@@ -95,7 +95,7 @@ def expand(graph: Graph, node: Node, operands: tuple[Ref | None, ...]) -> tuple[
     refs = padded(node.op, operands)
     given = [None if ref is None else Tensor(graph, ref) for ref in refs]
     with graph.within(scope):
-        built = node.op.expand(graph, *given, **node.attributes)
+        built = node.op.told("expand", node.name, graph, *given, **node.attributes)
     if len(graph) == before:
         raise GraphError(f"{node.op.name} {node.name!r} expands to nothing; expected at least one node")
     refs = _results(graph, node, built if isinstance(built, tuple) else (built,))

@@ -91,7 +91,8 @@ def note_of(op: Op, graph: Graph, operands: tuple[Ref | None, ...], attributes: 
     if op.note is None:
         return ""
     specs = graph.operand_specs(padded(op, operands))
-    return GAP.join(wording.clean(part) for part in op.note(*specs, **attributes).split(GAP) if part.strip())
+    note = op.told("note", op.title, *specs, **attributes)
+    return GAP.join(wording.clean(part) for part in note.split(GAP) if part.strip())
 
 
 def muted(shape: str, told: str) -> list[str]:

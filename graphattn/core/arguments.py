@@ -14,7 +14,7 @@ from . import elsewhere, nested
 from .axes import Spec, describe
 from .errors import GraphError, Rejected
 from .node import NOTHING
-from .op import Op
+from .op import Op, broken
 from .packed import pack
 from .words import counted
 
@@ -120,6 +120,8 @@ def results(
             if spec is not None
         )
         raise GraphError(f"{op.name} {name!r}: {error}{f' ({given})' if given else ''}") from None
+    except Exception as error:
+        raise broken(f"{op.name} {name!r}: its shape rule", error) from error
     by_port = shapes if isinstance(shapes, dict) and shapes else {"": shapes}
     for port, spec in by_port.items():
         if not isinstance(spec, Spec) or (port and not port.isidentifier()):

@@ -23,6 +23,8 @@ from typing import Any
 from .errors import Rejected
 from .words import shown
 
+LARGEST = 2**53
+"""No size is larger: beyond it, not every int is a float."""
 KINDS = ("float", "bool", "int")
 
 
@@ -115,7 +117,7 @@ def position(axis: int, rank: int) -> int:
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise Rejected(f"axis must be an int, got {shown(axis)}")
     if not -rank <= axis < rank:
-        raise Rejected(f"axis {axis} does not exist; expected an axis from {-rank} to {rank - 1}")
+        raise Rejected(f"axis {shown(axis)} does not exist; expected an axis from {-rank} to {rank - 1}")
     return axis % rank
 
 
@@ -145,13 +147,15 @@ def need_size(what: str, value: object, least: int = 0) -> None:
     """Reject an attribute that is not an int of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise Rejected(f"{what} must be an int of {least} or more, got {shown(value)}")
+    if value > LARGEST:
+        raise Rejected(f"{what} is an int of {value.bit_length()} bits; expected at most 2^53")
 
 
 def need_int(what: str, value: object) -> None:
     """Reject an attribute that is not an int, or one too long to be a float exactly."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise Rejected(f"{what} is {shown(value)}; expected an int")
-    if abs(value) > 2**53:
+    if abs(value) > LARGEST:
         raise Rejected(f"{what} is an int of {value.bit_length()} bits; expected at most 2^53 in size")
 
 

@@ -22,11 +22,19 @@ class Rejected(GraphError):
     """
 
 
+def _text(name: object) -> str:
+    try:
+        return str(name)
+    except ValueError:  # an int of thousands of digits
+        return ""
+
+
 def suggest(name: object, known: Iterable[str]) -> str:
     """'; did you mean …?' for the known name nearest to `name`, or '' where none is near. Only the first
     10,000 are looked at: comparing takes a good while."""
+    said = _text(name)
     names = list(islice(known, 10_000))
-    near = [other for other in names if other.lower() == str(name).lower()] or difflib.get_close_matches(
-        str(name), names, n=1
+    near = [other for other in names if other.lower() == said.lower()] or difflib.get_close_matches(
+        said, names, n=1
     )
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import is_
 from typing import Any
 
 from . import nested
 from .axes import Spec
+from .errors import GraphError
 from .interpreter import PlanStep
 from .packed import Packed
+from .words import sizes
 
 
 def of_operands(step: PlanStep, table: Sequence[Any]) -> list[Any]:
@@ -23,14 +27,50 @@ def of_operands(step: PlanStep, table: Sequence[Any]) -> list[Any]:
     return [None if place is None else table[place] for place in step.operands]
 
 
-def carried(step: PlanStep, incoming: list[Any], operands: list[Any]) -> tuple[Any, ...] | None:
+def carried(
+    step: PlanStep, incoming: list[Any], operands: list[Any], values: Sequence[Any]
+) -> tuple[Any, ...] | None:
     """The masks of a step's outputs by the rule of its op, from those of its operands and their values;
-    None where it has no rule, or nothing is hidden."""
+    None where it has no rule, or nothing is hidden. A cell that is neither −∞ nor 0 any more, as after
+    softcap or a factor of −1, is seen by whatever comes next: it is not hidden."""
     node = step.node
     if node.op.masked is None:
         return None
-    found = node.op.masked(step.function, incoming, operands, *step.specs, **node.attributes)
-    return found if found is None or len(step.places) > 1 else (found,)
+    found = node.op.told("masked", node.name, step.function, incoming, operands, *step.specs, **node.attributes)
+    if found is None:
+        return None
+    by_port = found if len(step.places) > 1 else (found,)
+    shapes = [spec.shape for spec in node.outputs]
+    if len(by_port) != len(shapes) or not all(
+        mask is None or nested.fits(mask, shape) for mask, shape in zip(by_port, shapes)
+    ):
+        raise GraphError(
+            f"{node.op.name} {node.name!r}: its masked rule gives a mask of another shape;"
+            f" expected {sizes(shapes[0])}"
+        )
+    return tuple(
+        mask if mask is None or value is None else _still_hidden(mask, value, len(shape))
+        for mask, value, shape in zip(by_port, (values[place] for place in step.places), shapes)
+    )
+
+
+GONE = {-math.inf, 0.0}
+"""What a hidden cell is: as a score, and as a weight."""
+
+
+def _still_hidden(mask: Any, value: Any, rank: int) -> Any:
+    """The mask without the cells that can be seen again; the same mask where there are none."""
+    if rank == 0:
+        return bool(mask) and (value == -math.inf or value == 0)
+    if rank == 1:
+        try:
+            if GONE.issuperset(compress(value, mask)):
+                return mask
+        except TypeError:  # cells that cannot stand in a set
+            pass
+        return [hidden and (cell == -math.inf or cell == 0) for hidden, cell in zip(mask, value)]
+    rows = [_still_hidden(part, block, rank - 1) for part, block in zip(mask, value)]
+    return mask if all(map(is_, rows, mask)) else rows
 
 
 def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> list[str]:
@@ -48,7 +88,9 @@ def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> 
                 warnings.append(f"{told} not finite, though the operands are: {cell} at {list(index)}")
     if node.op.warn is not None:
         operands = of_operands(step, values)
-        warnings += node.op.warn(operands, values[step.start], *step.specs, **node.attributes)
+        warnings += node.op.told(
+            "warn", node.name, operands, values[step.start], *step.specs, **node.attributes
+        )
     return warnings
 
 

@@ -24,8 +24,9 @@ from . import nested
 from .axes import Spec, describe
 from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref, Tensor
+from .limits import most_cells, need_cells
 from .numbers import FLOAT, Numbers
-from .op import Kernel, Op
+from .op import Kernel, Op, broken
 from .words import listed
 
 T = TypeVar("T")
@@ -86,8 +87,11 @@ class Plan:
         self.known_before: dict[int, tuple[Any, list[str]]] = {}
         """Masks and warnings of the steps that no feed changes, by their place, once they were asked for."""
         self.known = {**graph.inputs, **graph.defaults}
+        limit = most_cells()
         for node in graph.nodes.values():
             if wanted is None or node.name in wanted:
+                if not node.op.fed:
+                    need_cells(f"{node.op.name} {node.name!r}", node.outputs, limit)
                 self._add(node)
         for place in self.listed:
             self.constants[place] = nested.lists(self.constants[place])
@@ -117,7 +121,7 @@ class Plan:
                 function = self._function(node, operands)
                 if not operands:
                     self._compute(_checking(function, node), start, len(node.ports))
-            except FAILURES as error:
+            except Exception as error:
                 raise _blamed(node, error) from _cause(error)
             if operands:
                 if node.op.moves or isinstance(function, Composite):
@@ -174,7 +178,7 @@ class Plan:
                     values[start : start + count] = result
                 yield start
             self._checked = True
-        except FAILURES as error:
+        except Exception as error:
             node = self._by_start[start].node
             raise _blamed(node, error) from _cause(error)
 
@@ -193,12 +197,14 @@ def _checking(function: Callable[..., Any], node: Node) -> Callable[..., Any]:
 
 
 FAILURES = (ArithmeticError, LookupError, TypeError, ValueError)
-"""What a kernel may raise on numbers that it cannot take."""
+"""What a function may raise on numbers that it cannot take."""
 
 
-def _blamed(node: Node, error: Exception) -> GraphError:
+def _blamed(node: Node, error: Exception) -> Exception:
     """The error, with the node that it came from."""
-    return GraphError(f"{node.op.name} {node.name!r}: {error}")
+    if isinstance(error, GraphError):
+        return GraphError(f"{node.op.name} {node.name!r}: {error}")
+    return broken(f"{node.op.name} {node.name!r}: its kernel", error)
 
 
 def _cause(error: Exception) -> Exception | None:
@@ -244,7 +250,7 @@ def kernel_of(
     """The kernel that evaluates one node; None where its expansion does."""
     if op.kernel is None or (numbers is not FLOAT and op.expand is not None):
         return None
-    return op.kernel(numbers, *padded(op, specs), **attributes)
+    return op.told("kernel", None, numbers, *padded(op, specs), **attributes)
 
 
 def _applied(

@@ -48,7 +48,9 @@ from types import MappingProxyType
 from typing import Any
 
 from .axes import Spec
+from .cells import Expression
 from .errors import GraphError, suggest
+from .words import shown
 
 LEVELS = ("block", "head", "op", "primitive")
 """The magnifications, from coarse to fine: at a level, ops of coarser levels are expanded."""
@@ -131,6 +133,30 @@ RULES = {
     "note": 0,
 }  # fmt: skip
 """The rules that are called with operands, and how many arguments come before these."""
+
+
+def broken(what: str, error: Exception) -> Exception:
+    """What to raise for a rule that raised something by mistake: one sentence. One that is a sentence stays
+    as it is, and running out of memory is not the op's fault."""
+    if isinstance(error, (GraphError, MemoryError, RecursionError)):
+        return error
+    said = " ".join(str(error).split())
+    return GraphError(f"{what} raised {type(error).__name__}{f': {said[:200]}' if said else ''}")
+
+
+def _sentences(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+
+
+PROMISED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "kernel": (lambda value: isinstance(value, Kernel), "a Kernel"),
+    "explain": (lambda value: isinstance(value, Expression), "an expression of cells"),
+    "cost": (lambda value: type(value) is int and value >= 0, "an int of 0 or more"),
+    "masked": (lambda value: value is None or isinstance(value, (bool, list, tuple)), "None or nested lists"),
+    "warn": (_sentences, "a list of sentences"),
+    "note": (lambda value: isinstance(value, str), "text"),
+}
+"""What a rule gives, as a test and in words."""
 
 
 class Handing:
@@ -312,6 +338,20 @@ class Op:
             if self.coarser(level):
                 return level
         raise GraphError(f"op {self.name!r} has neither a kernel, or cost, nor an expansion; expected one")
+
+    def told(self, rule: str, name: str | None, *args: Any, **kwargs: Any) -> Any:
+        """What a rule says of the node `name`, held to its word: where it raises anything, or gives something
+        else than it should, one sentence (a `GraphError`) names the op, the node and the rule. (Without a
+        name the caller says which node.)"""
+        who = f"{'' if name is None else f'{self.name} {name!r}: '}its {rule} rule"
+        try:
+            found = getattr(self, rule)(*args, **kwargs)
+        except Exception as error:
+            raise broken(who, error) from error
+        holds, expected = PROMISED.get(rule, (None, ""))
+        if holds is not None and not holds(found):
+            raise GraphError(f"{who} gives {shown(found)}; expected {expected}")
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return find, (self.name,)

@@ -123,7 +123,7 @@ class Recording:
             inner = self.inside(step.function, operands, incoming)
             masks = [inner._masks[place] for place in step.function.results]
         else:
-            masks = carried(step, incoming, operands)
+            masks = carried(step, incoming, operands, self.values)
         places = step.places
         if self.patched.intersection(places):
             masks = None
@@ -142,12 +142,12 @@ class Recording:
         """Masks and warnings of what no run changes, found once for the plan."""
         if step.node.op.fed:
             whole = self.values[step.start] is not None
-            return (carried(step, [], []), warnings_of(step, self.values, self._masks)) if whole else (None, [])
+            return (carried(step, [], [], self.values), warnings_of(step, self.values, self._masks)) if whole else (None, [])
         if any(self.values[place] is None for place in step.places):
             return None, []
         known = self.plan.known_before
         if step.start not in known:
-            known[step.start] = carried(step, [], []), warnings_of(step, self.values, self._masks)
+            known[step.start] = carried(step, [], [], self.values), warnings_of(step, self.values, self._masks)
         masks, warnings = known[step.start]
         return masks, list(warnings)
 

@@ -87,13 +87,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+PRINTED = 10**4000
+"""Python itself prints and reads smaller integers in decimal; for larger ones it has a limit."""
 DECIMAL_LIMIT = 100_000
 """Integers of more digits are written in hexadecimal, which takes no time that grows as their square."""
 
 
 def integer(x: int) -> str:
     """An int of any length as text that `read_integer` reads back; Python's own stops at 4300 digits."""
-    if type(x) is bool or -(10**4000) < x < 10**4000:
+    if type(x) is bool or -PRINTED < x < PRINTED:
         return str(x)
     return hex(x) if x.bit_length() > 3.32 * DECIMAL_LIMIT else format(Decimal(x), "f")
 

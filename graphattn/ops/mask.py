@@ -87,6 +87,15 @@ def masked(run, masks, values, x: Spec, mask: Spec):
     return nested.lift(lambda old, cell: old or hides(cell), [0, 0], [x.shape, mask.shape])(before, values[1])
 
 
+def warn(values, y, x: Spec, mask: Spec) -> list[str]:
+    if mask.kind != "float" or not mask.size:
+        return []
+    found = {cell for _, row in nested.rows(values[1], mask.rank) for cell in set(row)}
+    if not found <= {0.0, 1.0} or 1.0 not in found:
+        return []
+    return ["the float mask holds 0 and 1, which are added; to hide, expected bools, or 0 and −∞"]
+
+
 matrix = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]]
 
 register(
@@ -105,6 +114,7 @@ register(
         cost=lambda x, mask: shape(x, mask).size if mask.kind == "float" else 0,
         masked=masked,
         guises=(Declared("filled with −1e9", "with hidden cells at −1e9 and", filled),),
+        warn=warn,
         samples=(
             Sample((matrix, [[True, False, True], [True, True, False]])),
             Sample((matrix, [[0.0, HIDDEN, 0.5], [-1e9, 0.0, HIDDEN]])),

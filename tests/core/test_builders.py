@@ -232,7 +232,7 @@ def test_a_shape_rule_that_gives_no_spec_is_told(found):
 def test_a_cost_that_is_none_is_told(flops):
     with pytest.raises(GraphError) as caught:
         cost(of_small(shape=same_shape, cost=lambda x: flops))
-    assert str(caught.value) == f"small 'y' costs {flops!r}; expected an int of 0 or more"
+    assert str(caught.value) == f"small 'y': its cost rule gives {flops!r}; expected an int of 0 or more"
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_kernel_that_fails_is_told_with_op_and_node():
     g.apply(broken, g.input("x", (1,)), name="y")
     with pytest.raises(GraphError) as caught:
         run(g, {"x": [1]})
-    assert str(caught.value) == "small 'y': this cell"
+    assert str(caught.value) == "small 'y': its kernel raised ZeroDivisionError: this cell"
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 

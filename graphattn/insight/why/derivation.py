@@ -336,7 +336,7 @@ class Derivation:
                 entry.kind, entry.reason = "unknown", inside
             return entry
         more = {"port": key.place - step.start} if len(step.node.ports) > 1 else {}
-        tree = op.explain(key.index, *step.specs, **step.node.attributes, **more)
+        tree = op.told("explain", step.node.name, key.index, *step.specs, **step.node.attributes, **more)
         self._read(entry, tree, frame, step)
         if len(entry.sources) > MANY:
             self._sums.add(key[:2])

@@ -1,0 +1,99 @@
+"""A user's op whose rules raise anything, or give something else than they should, gets one sentence."""
+
+import pytest
+
+from graphattn import Graph, GraphError, run
+from graphattn.core.axes import Spec
+from graphattn.core.cells import Cell
+from graphattn.core.op import PROMISED, Kernel, Op
+from graphattn.dumps.rows import node_rows
+from graphattn.passes.cost import cost
+from graphattn.passes.gradient import gradient
+
+
+def same(x: Spec) -> Spec:
+    return x
+
+
+SOUND = {
+    "name": "own", "title": "own", "glyph": "o", "family": "function", "formula": "y = x",
+    "level": "primitive",
+    "shape": same, "kernel": lambda numbers, x: Kernel(lambda row: row, 1),
+    "explain": lambda index, x: Cell(0, index),
+    "cost": lambda x: 0, "masked": lambda run, masks, values, x: masks[0], "warn": lambda values, y, x: [],
+    "note": lambda x: "", "gradient": lambda g, dy, y, x: (dy,),
+}  # fmt: skip
+
+
+def used(op):
+    """Everything that asks an op's rules."""
+    g = Graph("g")
+    x = g.mask(g.input("x", (1, 2)), g.constant([[True, False]]), name="masked")
+    g.output(out=g.apply(op, x, name="y"))
+    trace = run(g, {"x": [[1.0, 2.0]]})
+    str(trace), list(trace.steps)
+    cost(g)
+    list(node_rows(g))
+    str(trace.why("y", 0, 0))
+    run(gradient(g, of="y"), {"x": [[1.0, 2.0]], "d_y": [[1.0, 1.0]]})
+
+
+def test_the_sound_op_is_fine():
+    used(Op(**SOUND))
+
+
+class Odd(Exception):
+    """What no library raises."""
+
+
+ERRORS = (TypeError("no\nway"), Odd(), AssertionError("x"), OSError(2, "gone"), KeyError("k"))
+
+
+def raising(error):
+    def rule(*_, **__):
+        raise error
+
+    return rule
+
+
+def raising_shape(error):
+    def shape(x: Spec) -> Spec:
+        raise error
+
+    return shape
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("rule", [name for name, value in SOUND.items() if callable(value)])
+def test_a_rule_that_raises_anything(rule, error):
+    with pytest.raises(GraphError, match=rf"^own 'y': its {rule} rule raised {type(error).__name__}") as caught:
+        used(Op(**{**SOUND, rule: raising_shape(error) if rule == "shape" else raising(error)}))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", (TypeError("no"), Odd(), AttributeError("a"), RuntimeError()))
+def test_a_kernel_whose_function_raises_anything(error):
+    broken = Op(**{**SOUND, "kernel": lambda numbers, x: Kernel(raising(error), 1)})
+    with pytest.raises(GraphError, match=rf"^own 'y': its kernel raised {type(error).__name__}"):
+        used(broken)
+
+
+@pytest.mark.parametrize("rule", PROMISED)
+def test_a_rule_that_gives_something_else(rule):
+    with pytest.raises(
+        GraphError, match=rf"^own 'y': its {rule} rule gives .*; expected {PROMISED[rule][1][:9]}"
+    ):
+        used(Op(**{**SOUND, rule: lambda *_, **__: 3.5}))
+
+
+def test_a_mask_of_another_shape():
+    wrong = Op(**{**SOUND, "masked": lambda run, masks, values, x: [True]})
+    with pytest.raises(
+        GraphError, match=r"^own 'y': its masked rule gives a mask of another shape; expected 1 × 2"
+    ):
+        used(wrong)
+
+
+def test_running_out_of_memory_is_not_the_ops_fault():
+    with pytest.raises(MemoryError):
+        used(Op(**{**SOUND, "kernel": lambda numbers, x: Kernel(raising(MemoryError()), 1)}))
