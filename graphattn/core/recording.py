@@ -142,7 +142,11 @@ class Recording:
         """Masks and warnings of what no run changes, found once for the plan."""
         if step.node.op.fed:
             whole = self.values[step.start] is not None
-            return (carried(step, [], [], self.values), warnings_of(step, self.values, self._masks)) if whole else (None, [])
+            return (
+                (carried(step, [], [], self.values), warnings_of(step, self.values, self._masks))
+                if whole
+                else (None, [])
+            )
         if any(self.values[place] is None for place in step.places):
             return None, []
         known = self.plan.known_before

@@ -3,7 +3,6 @@
 import math
 from functools import partial
 
-from ..core import nested
 from ..core.axes import Spec
 from ..core.cells import Apply, Cell, Literal, where
 from ..core.elementwise import unary
@@ -23,16 +22,9 @@ def function(numbers: Numbers):
     return partial(relu, zero=numbers.lift(0), less=numbers.less)
 
 
-def masked(run, masks, values, x: Spec):
-    """A hidden cell (−∞) becomes 0, which whatever comes next sees; a weight of 0 stays one."""
-    if masks[0] is None:
-        return None
-    return nested.lift(lambda hidden, cell: hidden and cell == 0, [0, 0], [x.shape, x.shape])(masks[0], values[0])
-
-
 register(
     unary(
-        "relu", "⌐", "y = max(x, 0)", function, explain=explain, masked=masked, range=(0.0, math.inf),
+        "relu", "⌐", "y = max(x, 0)", function, explain=explain, range=(0.0, math.inf),
         gradient=lambda g, dy, y, x: (g.where(g.is_positive(x), dy, g.constant(0)),),
     )
 )  # fmt: skip

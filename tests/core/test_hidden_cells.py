@@ -24,15 +24,20 @@ S = {"s": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]}
 # ---------------------------------------------------------------- the metadata
 
 
+NONE = [[F, F, F]] * 3  # −∞ turned into something that a softmax sees
 ROUTES = {
     "scale": (lambda g, y: g.scale(y, sqrt=4), CAUSAL),
     "softmax": (lambda g, y: g.softmax(y), CAUSAL),
     "softmax over columns": (lambda g, y: g.softmax(y, axis=0), CAUSAL),
-    "negate": (lambda g, y: -y, CAUSAL),
+    "negate": (lambda g, y: -y, NONE),
+    "softcap": (lambda g, y: g.softcap(y, cap=2), NONE),
+    "scale by -1": (lambda g, y: g.scale(y, multiply=-1), NONE),
+    "scale by 0": (lambda g, y: g.scale(y, multiply=0), NONE),
+    "softmax after softcap": (lambda g, y: g.softmax(g.softcap(y, cap=2)), NONE),
     "add": (lambda g, y: y + 1, CAUSAL),
     "add a row that is stretched": (lambda g, y: y + g.constant([1.0, 2.0, 3.0]), CAUSAL),
     "multiply by another": (lambda g, y: g.constant([[2.0]]) * y, CAUSAL),
-    "subtract from a number": (lambda g, y: 1 - y, CAUSAL),
+    "subtract from a number": (lambda g, y: 1 - y, NONE),
     "divide": (lambda g, y: y / 2, CAUSAL),
     "exp": (lambda g, y: g.exp(y), CAUSAL),
     "relu": (lambda g, y: g.relu(y), CAUSAL),
@@ -221,3 +226,15 @@ def test_a_plain_matmul_keeps_the_rules_of_floats():
     assert got["absorbing"] == [[0.0, 0.0]]
     got = run(g, {"a": [[nan, 1.0]], "b": [[0.0, 1.0], [2.0, 3.0]]}, allow_nonfinite=True).outputs
     assert got["absorbing"][0][0] == 2.0 and got["absorbing"][0][1] != got["absorbing"][0][1]
+
+
+@pytest.mark.parametrize(
+    ("values", "warned"),
+    [([0.0, 1.0], True), ([1.0, 1.0], True), ([0.0, 0.0], False), ([0.0, -inf], False), ([0.0, 2.0], False)],
+)
+def test_a_float_mask_of_0_and_1_is_doubted(values, warned):
+    g = Graph()
+    g.output(w=g.attention(*[g.input("x", (2, 2))] * 3, g.input("m", (1, 2)), name="head").weights)
+    trace = run(g, {"x": [[1.0, 2.0], [3.0, 4.0]], "m": [values]}, allow_nonfinite=True)
+    said = "the float mask holds 0 and 1, which are added; to hide, expected bools, or 0 and −∞"
+    assert any(said in warning for warning in trace.warnings) is warned
