@@ -9,7 +9,7 @@ GPT-J) pairs 2i with 2i + 1.
 from __future__ import annotations
 
 from ..core import axes as named
-from ..core import masks
+from ..core import nested
 from ..core.axes import Spec, describe, need_flag, need_kind, need_rank
 from ..core.cells import add, multiply, subtract
 from ..core.elementwise import cell_of, times, unbroadcast
@@ -132,6 +132,19 @@ def cost(x: Spec, cos: Spec, sin: Spec, *, interleaved) -> int:
     return 6 * cos.shape[-1] * (y.size // max(y.shape[-1], 1))
 
 
+def masked(run, masks, values, x: Spec, cos: Spec, sin: Spec, *, interleaved):
+    """−∞ stays −∞ where a positive factor takes it into a sum; elsewhere it turns into +∞ or NaN."""
+    if masks[0] is None:
+        return None
+    marks = nested.lift(lambda hidden: 1.0 if hidden else 0.0, [0], [x.shape])(masks[0])
+    factors = [
+        nested.lift(lambda cell: 1.0 if cell > 0 else 0.0, [0], [spec.shape])(value)
+        for spec, value in zip((cos, sin), values[1:], strict=True)
+    ]
+    found = run(marks, *factors)
+    return nested.lift(lambda cell: cell > 0, [0], [nested.shape_of(found)])(found)
+
+
 def note(x: Spec, cos: Spec, sin: Spec, *, interleaved) -> str:
     turned = 2 * cos.shape[-1]
     part = "" if turned == x.shape[-1] else f"{turned} of {x.shape[-1]} features"
@@ -158,7 +171,7 @@ register(
         linear=(("x",),),
         gradient=gradient,
         cost=cost,
-        masked=masks.touched,
+        masked=masked,
         note=note,
         mistakes=(
             Declared(
