@@ -33,7 +33,6 @@ from .interpreter import PlanStep, plan_of
 from .numbers import FLOAT, Numbers, of
 from .op import Op
 from .recording import Recording, need_place
-from .words import spelled
 
 if TYPE_CHECKING:
     from ..dumps.stats import Stats
