@@ -225,19 +225,25 @@ def _refuse(source: str, **options: Any) -> None:
             raise GraphError(f"--{flag} does not apply to {source}; expected it with {fitting}")
 
 
-def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
-    """A trained model, and what it reads."""
-    from ..models import pretrained
-
-    text, ids = options.get("text"), options.get("ids")
-    if text is None and ids is None and path.is_dir():
-        raise GraphError(f"{path} is a model's folder; expected --text or --ids with it")
+def model_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a trained model reads, as `pretrained` takes it."""
+    ids = options.get("ids")
     if ids is not None:
         try:
             ids = [int(part) for part in ids.split(",")]
         except ValueError:
             raise GraphError(f"--ids is {ids[:40]!r}; expected whole numbers like 101,4937,102") from None
-    found = pretrained(path, text, ids, options.get("layers"))
+    return {"text": options.get("text"), "ids": ids, "layers": options.get("layers")}
+
+
+def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
+    """A trained model, and what it reads."""
+    from ..models import pretrained
+
+    given = model_options(options)
+    if given["text"] is None and given["ids"] is None and path.is_dir():
+        raise GraphError(f"{path} is a model's folder; expected --text or --ids with it")
+    found = pretrained(path, **given)
     for note in found.graph.notes:
         message(f"{path}: {note}")
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.specimen import Specimen
-from .assembly import Assembly
+from .assembly import Assembly, Past
 from .checkpoint import PICKLED, Checkpoint, refused_file
 from .config import Config
 from .families import family_of
@@ -31,12 +31,14 @@ def pretrained(
     layers: int | None = None,
     pooling: str | None = None,
     ignore: Iterable[str] = (),
+    past: Past | None = None,
 ) -> Specimen:
     """The model in a folder, ready to read a text, or token ids.
 
     layers: build only so many of its layers, from the first on, and nothing behind them. pooling: "mean" or
     "cls" for one vector of unit length for the sentence, where the folder itself does not say so. ignore:
-    keys of config.json that you know to make no difference.
+    keys of config.json that you know to make no difference. past: keys and values of earlier tokens, which the
+    text goes on from (`generation.past_of`).
 
     Tensors by name: `token_embedding`, `position_embedding`, … `x` (what enters the first layer),
     `layer0.attention.head0.weights` and so on, `layer0`, … (after each layer), `hidden` (the last hidden
@@ -57,9 +59,11 @@ def pretrained(
     vocabulary = config.size("vocab_size", family.VOCABULARY)
     graph = Graph(_name(path), f"{config.values['model_type']}: {path.resolve().name}")
     weights = Checkpoint(place, family.PREFIXES)
-    a = Assembly(graph, config, weights, tokens_of(place, text, ids, vocabulary), layers)
+    a = Assembly(graph, config, weights, tokens_of(place, text, ids, vocabulary), layers, past)
     x = family.build(a)
     config.finish(ignore)
+    if past is not None and not a.continues:
+        raise GraphError(f"{path} is no model that continues a text; expected no past")
     graph.output(hidden=x)
     own, unit = pooling_of(place)
     if pooling not in (None, *POOLINGS):
@@ -79,4 +83,4 @@ def _name(path: Path) -> str:
     return f"model_{name}" if not name.isidentifier() else name
 
 
-__all__ = ["is_model_folder", "pretrained"]
+__all__ = ["Past", "is_model_folder", "pretrained"]

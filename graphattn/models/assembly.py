@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import GraphError
@@ -29,19 +30,30 @@ AXES = {"v": "vocabulary", "p": "position", "t": "type"}
 TITLES = {"gamma": "γ", "beta": "β"}
 
 
+@dataclass(frozen=True)
+class Past:
+    """Keys and values of the tokens before those that are read: how many, and (k, v) for each layer."""
+
+    length: int
+    layers: Sequence[tuple[Any, Any]]
+
+
 class Assembly:
     """A model under construction (see the module's docstring). `layers` is how many layers are built, of
     all that config.json promises."""
 
     def __init__(
-        self, graph: Graph, config: Config, weights: Checkpoint, tokens: Tokens, layers: int | None
-    ) -> None:
+        self, graph: Graph, config: Config, weights: Checkpoint, tokens: Tokens, layers: int | None,
+        past: Past | None = None,
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.config = config
         self.weights = weights
         self.tokens = tokens
         self.asked = layers
-        self.start = 0
+        self.start = 0 if past is None else past.length
+        self.continues = False
+        self._past = past
         self.layers = 0
         self.sizes: dict[str, int] = {}
         self.feeds: dict[str, Any] = {}
@@ -124,13 +136,10 @@ class Assembly:
         return self._embedding("token", table, letters, places)
 
     def position_embedding(self, stored: str, letters: str = "p d", start: int = 0) -> Tensor:
-        """The rows of the position table from `start` on."""
+        """The rows of the position table from `start` on, earlier tokens passed over."""
         table = self.take(stored, letters)
-        if start + self.n > table.shape[0]:
-            raise GraphError(
-                f"the text has {self.n} tokens; expected at most {table.shape[0] - start},"
-                " as many as the model has positions"
-            )
+        self.need_length(table.shape[0] - start)
+        start += self.start
         places = self.graph.constant(tuple(range(self.n)), axes=("token",), name="positions")
         return self._embedding("position", table.block(start, start + self.n), letters, places)
 
@@ -176,9 +185,17 @@ class Assembly:
         self.weights.ignore(re.escape(stored))
         return self.graph.tensor("token_table")
 
-    def past(self, i: int) -> dict[str, Tensor]:
-        """Keys and values of earlier tokens for layer i, where there are any."""
-        return {}
+    def past(self, i: int) -> dict[str, Any]:
+        """Keys and values of earlier tokens for layer i, where there are any, and how many."""
+        self.continues = True
+        if self._past is None:
+            return {}
+        found: dict[str, Any] = {"offset": self.start}
+        for name, value in zip(("past_k", "past_v"), self._past.layers[i], strict=True):
+            full = f"layer{i}_{name}"
+            found[name] = self.graph.input(full, (self.start, len(value[0])), ("token", "feature"))
+            self.feeds[full] = value
+        return found
 
     def need_length(self, most: int) -> None:
         """Refuse a text that is longer than the model was made for."""

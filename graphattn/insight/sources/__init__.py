@@ -291,9 +291,12 @@ class _Walk:
             live = [operand in self._live for operand in refs]
             groups = live_groups(node.op, call.specs, node.attributes, live)
             if len(groups) == 2:
-                return tuple(self.graph.symbol(refs[group[0]]) for group in groups)
+                first = [refs[group[0]] for group in groups]
+                return tuple(self.graph.symbol(side) for side in first if side is not None)
             following = [
-                (operand, w) for operand, w, is_live in zip(refs, windows, live, strict=True) if is_live
+                (operand, w)
+                for operand, w, is_live in zip(refs, windows, live, strict=True)
+                if is_live and operand is not None
             ]
             keys = self._parts.get((ref, window), {})
             if not following or all(len(key) == 1 for key in keys):

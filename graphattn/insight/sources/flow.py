@@ -218,7 +218,9 @@ def _inside(call: Call, parts: Sequence[Parts | None]) -> list[Parts] | None:
             continue
         places = padded(step.node.op, step.operands)
         names = [
-            None if place is None else named(place, plan.graph.tensor_name(ref).removeprefix("composite."))
+            None
+            if place is None or ref is None
+            else named(place, plan.graph.tensor_name(ref).removeprefix("composite."))
             for place, ref in zip(places, padded(step.node.op, step.node.operands), strict=True)
         ]
         inner = Call(
@@ -234,8 +236,8 @@ def _inside(call: Call, parts: Sequence[Parts | None]) -> list[Parts] | None:
 
 def live_places(composite: Composite, live: Sequence[bool]) -> set[int]:
     """The places of a composite's plan whose values are linear in the operands that are live."""
-    found = {place for place, is_live in zip(composite.operands, live, strict=False) if is_live}
-    found.discard(None)  # type: ignore[arg-type]
+    operands = zip(composite.operands, live, strict=False)
+    found = {place for place, is_live in operands if is_live and place is not None}
     for step in composite.plan.steps:
         if not step.node.op.fed and carries(step.node.op, step.specs, step.node.attributes, [
             place in found for place in padded(step.node.op, step.operands)
