@@ -283,7 +283,7 @@ def cut(x, count, kind=None):
     return [[r[c * d : (c + 1) * d] for r in x] for c in range(count)]
 
 
-def layer(base, feeds, wrong=None):
+def layer(base, feeds, wrong=None, seen=None):
     o = options(base)
     if o["batch"] is not None:
         if wrong == "P11":
@@ -291,10 +291,11 @@ def layer(base, feeds, wrong=None):
             out = [single(base, feeds, x, None, n=o["batch"]) for x in turned]
             return [[out[n][b] for n in range(N)] for b in range(o["batch"])]
         return [single(base, feeds, x, wrong) for x in feeds["X"]]
-    return single(base, feeds, feeds["X"], wrong)
+    return single(base, feeds, feeds["X"], wrong, seen=seen)
 
 
-def single(base, f, x, wrong, n=N):
+def single(base, f, x, wrong, n=N, seen=None):
+    seen = {} if seen is None else seen
     o = options(base)
     h, groups = o["heads"], o["groups"]
     d_k = D // h
@@ -327,6 +328,7 @@ def single(base, f, x, wrong, n=N):
         q, k = k, q
     if wrong == "I_qv":
         q, v = v, q
+    seen |= {"norm1": norm, "q": q, "k": k, "v": v}
     qs, ks, vs = cut(q, h, wrong), cut(k, groups, wrong), cut(v, groups, wrong)
     if wrong == "H4":
         flat = [*qs, *ks, *vs]
@@ -352,12 +354,12 @@ def single(base, f, x, wrong, n=N):
     all_logits = []
     sees = []
     for i in range(h):
-        s = mm(qs[i], T(ks[i]))
+        s = seen[f"head{i}.scores"] = mm(qs[i], T(ks[i]))
         divisor = {
             "S1": 1.0, "S6": 1.0, "S3": math.sqrt(D), "I_d": d_k, "I_sqrt_n": math.sqrt(n), "I_d_model": D,
             "I_sqrt_h": math.sqrt(h), "I_quarter": d_k**0.25, "I_times": 1 / math.sqrt(d_k),
         }.get(wrong, math.sqrt(d_k))  # fmt: skip
-        s = [[c / divisor for c in r] for r in s]
+        s = seen[f"head{i}.scaled"] = [[c / divisor for c in r] for r in s]
         if o["softcap"] and wrong not in ("M22", "I_no_cap"):
             cap = o["softcap"]
             s = [[cap * math.tanh(c if wrong == "I_cap_undivided" else c / cap) for c in r] for r in s]
@@ -412,6 +414,8 @@ def single(base, f, x, wrong, n=N):
             cap = o["softcap"]
             masked = [[cap * math.tanh(c / cap) for c in r] for r in masked]
         all_logits.append(masked)
+        if o["causal"]:
+            seen[f"head{i}.masked"] = masked
     if wrong == "M6":
         all_weights = [
             [[math.nan] * n if math.inf in r else softmax_rows([r])[0] for r in m] for m in all_logits
@@ -440,8 +444,10 @@ def single(base, f, x, wrong, n=N):
             w = softmax_rows(w)
         if wrong == "I_scale_again":
             w = [[c * math.sqrt(d_k) for c in r] for r in w]
+        seen[f"head{i}.weights"] = w
         source = {"I_out_k": ks, "I_out_q": qs}.get(wrong, vs)[i]
         outs.append(mm(w, source))
+        seen[f"head{i}.out"] = outs[-1]
     if wrong in ("H5", "I_head_order"):
         outs = outs[::-1] if wrong == "H5" else [*outs[1:], outs[0]]
     if wrong == "I_merge":
@@ -479,6 +485,7 @@ def single(base, f, x, wrong, n=N):
         y = plus(plus(x, x), proj)
     else:
         y = plus(x, proj)
+    seen |= {"concat": concat, "proj": proj, "residual1": y}
     second = "1" if wrong == "L15" else "2"
     norm2 = y if wrong == "I_no_norm2" else ln(y, f[f"gamma{second}"], f[f"beta{second}"], kind=(
         wrong if wrong in ("L3", "L4", "L7", "L11", "I_abs") else None
@@ -492,6 +499,7 @@ def single(base, f, x, wrong, n=N):
     mlp = lin(act, f["w_out"], None if wrong == "I_mlp_no_bias" else f["b_out"])
     if wrong == "I_act_after":
         mlp = [[gelu(c) for c in r] for r in mlp]
+    seen |= {"norm2": norm2, "fc": fc, "act": act, "mlp": mlp}
     if wrong == "R3":
         return plus(x, mlp)
     if wrong == "I_no_residual2":

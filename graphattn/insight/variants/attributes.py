@@ -34,7 +34,8 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         for other, told, price in _others(intended, node, name, value):
             words = f"with {name}={told} instead of {_shown(value)} in {{the}}"
             yield Option((name, repr(other)), words, price, _set({name: other}))
-    yield from _ways(intended, node)
+    if not node.op.fed:
+        yield from _ways(intended, node)
 
 
 def _set(values: dict[str, Any]) -> Any:

@@ -1,0 +1,203 @@
+"""What diagnose names: a table over mistakes.json and over mistakes that no list has, and the counts.
+
+    python tests/insight/diagnose_report.py [listed] [invented] [right] [noise] [pairs] [gradients] [times]
+
+The mistakes are written by hand in `by_hand`, on lists of floats. A finding is "first" where its graph gives what
+the wrong code gives on other inputs and parameters too, "named" where a later finding does, and "look-alike" where
+none does.
+"""
+
+import sys
+import time
+from random import Random
+
+import by_hand
+import gradient_mistakes
+
+from graphattn import GraphError, diagnose, run
+from graphattn.builtin import specimen
+from graphattn.core import nested
+from graphattn.insight.variants import Intended, variants
+
+BUDGET = 600
+COLUMNS = ("output", "some", "all", "float32", "4 decimals")
+SOME = ("q", "concat", "residual1")
+
+
+def rounded(value, how):
+    from graphattn.core.rounded import FORMATS
+
+    if isinstance(value, list):
+        return [rounded(v, how) for v in value]
+    return round(value, 4) if how == "4 decimals" else near(FORMATS["float32"], value)
+
+
+def near(fmt, value):
+    import struct
+
+    return struct.unpack("f", struct.pack("f", value))[0] if abs(value) < 3e38 else value
+
+
+def same(a, b):
+    x, y = list(nested.flat(a)), list(nested.flat(b))
+    if len(x) != len(y):
+        return False
+    size = max((abs(v) for v in y if abs(v) < 1e300), default=0.0)
+    return all(p == q or abs(p - q) <= 1e-9 * size or (p != p and q != q) for p, q in zip(x, y, strict=True))
+
+
+def observed(base, feeds, wrong, column):
+    seen = {}
+    y = by_hand.layer(base, feeds, wrong, seen)
+    if column == "some":
+        return {"y": y, **{name: seen[name] for name in SOME if name in seen}}
+    if column == "all":
+        return {"y": y, **seen}
+    return {"y": y if column == "output" else rounded(y, column)}
+
+
+def judged(base, wrong, column, **options):
+    """(word, seconds, first phrase)."""
+    graph, feeds = by_hand.intended(base), by_hand.feeds_of(base)
+    other = by_hand.feeds_of(base, seed=9)
+    started = time.process_time()
+    try:
+        given = observed(base, feeds, wrong, column)
+        found = diagnose(graph, feeds, given, budget=BUDGET, pairs=False, **options)
+    except GraphError as error:
+        return f"error: {error}", 0.0, ""
+    seconds = time.process_time() - started
+    if not found.findings:
+        return found.verdict, seconds, ""
+    truth = by_hand.layer(base, other, wrong)
+    for place, finding in enumerate(found.findings):
+        fed = {name: other[name] for name in finding.graph.inputs}
+        if same(run(finding.graph, fed, allow_nonfinite=True)["y"], truth):
+            return "named" if place else "first", seconds, finding.phrase
+    return "look-alike", seconds, found.findings[0].phrase
+
+
+def table(planted, columns, **options):
+    counts = {column: {} for column in columns}
+    for identity, base in planted.items():
+        words = []
+        for column in columns:
+            word, seconds, phrase = judged(base, identity, column, **options)
+            counts[column][word] = counts[column].get(word, 0) + 1
+            words.append(f"{column}: {word} {seconds:.1f}s")
+        print(f"{identity:22} {base:8} {'   '.join(words)}   {phrase}", flush=True)
+    for column in columns:
+        total = sum(counts[column].values())
+        hidden = counts[column].get("right", 0)
+        fine = counts[column].get("first", 0) + counts[column].get("named", 0)
+        told = ", ".join(f"{word} {count}" for word, count in sorted(counts[column].items()))
+        print(f"{column}: {fine} of {total - hidden} that can be seen ({told})", flush=True)
+
+
+def right(runs=2000):
+    """Right code in many guises: no name."""
+    wrongly, undecided, done = [], 0, 0
+    guises = list(gradient_mistakes.RIGHT_GUISES)
+    while done < runs:
+        for base in ("plain", "pe", "rope", "alibi", "softcap", "window", "gqa", "large"):
+            seed = done // 8
+            feeds = by_hand.feeds_of(base, seed)
+            graph = by_hand.intended(base)
+            guise = guises[done % len(guises)]
+            y = gradient_mistakes.RIGHT_GUISES[guise](base, feeds, graph)
+            found = diagnose(graph, feeds, {"y": y}, budget=5, pairs=False)
+            if found.findings:
+                wrongly.append((base, guise, seed, found.findings[0].phrase))
+            undecided += found.verdict != "right"
+            done += 1
+            if done >= runs:
+                break
+    print(
+        f"right code: {len(wrongly)} names in {done} runs; {undecided} not called right {wrongly[:5]}",
+        flush=True,
+    )
+
+
+def noise(runs=500):
+    """Noise of the shape of the output: no name."""
+    wrongly, done = [], 0
+    given = [
+        specimen("block", n=4, d=4, causal=True),
+        specimen("attention", n=4, d=4),
+        specimen("multi-head", n=4, d=4),
+    ]
+    while done < runs:
+        random = Random(done)
+        for s in given:
+            name, out = next(iter(s.graph.outputs.items()))
+            value = nested.build(out.shape, lambda *_, r=random: r.gauss(0, 1))
+            found = diagnose(s.graph, s.feeds, {name: value}, budget=60, pairs=False)
+            if found.findings:
+                wrongly.append(found.findings[0].phrase)
+            done += 1
+    print(f"noise: {len(wrongly)} names in {done} runs {wrongly[:5]}", flush=True)
+
+
+def pairs(count=40):
+    """Two mistakes of different kinds at once, from the output alone, within 20 s of processor time."""
+    given = specimen("block", n=4, d=8, heads=2, causal=True)
+    op = given.graph.at("op")
+    usual = [v for v in variants(Intended(op, given.feeds), rest=False) if v.price <= 1.2]
+    random, named, done = Random(1), 0, 0
+    seconds = []
+    while done < count:
+        a = random.choice(usual)
+        try:
+            once = a.rewrite.graph(op)
+            more = [v for v in variants(Intended(once, given.feeds), rest=False) if v.price <= 1.2]
+            b = random.choice([v for v in more if v.kind != a.kind])
+            twice = b.rewrite.graph(once)
+            truth = run(twice, given.feeds)["Y"]
+            singly = diagnose(given.graph, given.feeds, {"Y": truth}, pairs=False, budget=BUDGET)
+            if singly.verdict != "unexplained":
+                continue
+        except (GraphError, IndexError):
+            continue
+        started = time.process_time()
+        found = diagnose(given.graph, given.feeds, {"Y": truth}, budget=60)
+        seconds.append(time.process_time() - started)
+        done += 1
+        named += found.verdict == "mistake" and seconds[-1] <= 30
+        told = found.findings[0].phrase if found.findings else ""
+        print(f"  {a.phrase} + {b.phrase} -> {found.verdict} {seconds[-1]:.1f}s {told}", flush=True)
+    print(f"pairs: {named} of {done}", flush=True)
+
+
+def gradients():
+    gradient_mistakes.report(print)
+
+
+def times():
+    for n, d, heads in ((4, 8, 2), (5, 12, 3), (16, 64, 4)):
+        given = specimen("block", n=n, d=d, heads=heads, causal=True)
+        right = run(given.graph, given.feeds)
+        patch = {f"head{i}.scaled": right[f"head{i}.scores"] for i in range(heads)}
+        wrong = run(given.graph, given.feeds, patch=patch)["Y"]
+        random = Random(1)
+        nothing = [[random.gauss(0, 1) for _ in range(d)] for _ in range(n)]
+        for what, value in (("first hit", wrong), ("nothing fits", nothing)):
+            seconds = []
+            for _ in range(3):
+                fresh = specimen("block", n=n, d=d, heads=heads, causal=True)
+                started = time.process_time()
+                diagnose(fresh.graph, fresh.feeds, {"Y": value}, budget=BUDGET, pairs=False)
+                seconds.append(time.process_time() - started)
+            print(f"({n}, {d}, {heads}) {what}: {min(seconds):.2f} s of processor time", flush=True)
+
+
+PARTS = {
+    "listed": lambda: table(by_hand.LISTED, COLUMNS),
+    "declared": lambda: table(by_hand.LISTED, COLUMNS[:1], declared=False),
+    "invented": lambda: table(by_hand.INVENTED, COLUMNS[:1]),
+    "right": right, "noise": noise, "pairs": pairs, "gradients": gradients, "times": times,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        print(f"---- {part}", flush=True)
+        PARTS[part]()
