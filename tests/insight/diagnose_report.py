@@ -2,9 +2,9 @@
 
     python tests/insight/diagnose_report.py [listed] [invented] [right] [noise] [pairs] [gradients] [times]
 
-The mistakes are written by hand in `by_hand`, on lists of floats. A finding is "first" where its graph gives what
-the wrong code gives on other inputs and parameters too, "named" where a later finding does, and "look-alike" where
-none does.
+The mistakes are written by hand in `by_hand`, on lists of floats. A finding is "first" where its graph gives
+what the wrong code gives on other inputs and parameters too, "named" where a later finding does, "look-alike"
+where none does.
 """
 
 import sys

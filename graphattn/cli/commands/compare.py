@@ -40,6 +40,7 @@ def size_options(command: Any) -> Any:
 @click.option("--masked-below", type=float, help="Cells this small or smaller are masked too.")
 @click.option("--empty", metavar="POLICY", help="What B gives where nothing is seen: zero, nan, uniform, any.")
 @click.option("--all", "everything", is_flag=True, help="List the tensors that agree, too.")
+@click.option("--diagnose", "named", is_flag=True, help="Name the mistake too, where A is a graph.")
 @click.option("--json", "as_json", is_flag=True, help="The same for programs; -o FILE.json implies it.")
 @size_options
 @LEVEL
@@ -48,7 +49,7 @@ def size_options(command: Any) -> Any:
 def command(
     ctx: click.Context, mine: str, theirs: str, names: tuple[str, ...], by: str, precision: str | None,
     rtol: float | None, atol: float | None, nan_equal: bool, masked_below: float | None, empty: str | None,
-    everything: bool, as_json: bool, level: str | None, output: str | None, **source: Any,
+    everything: bool, named: bool, as_json: bool, level: str | None, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Compare B with A: which tensor is the first that differs though its inputs agree, and how.
 
@@ -76,9 +77,25 @@ def command(
             atol=atol, nan_equal=nan_equal, masked_below=masked_below, empty=empty, feeds=feeds, level=level,
         )  # fmt: skip
         as_json = as_json or bool(output and output.lower().endswith(".json"))
-        text = json.dumps(found.data(), ensure_ascii=False, indent=1) if as_json else found.text(everything)
+        mistake = None
+        if named and not found.agrees:
+            say("looking for the mistake")
+            mistake = _mistake(own, feeds, recording)
+        data = found.data() if mistake is None else {**found.data(), "diagnosis": mistake.data()}
+        told = found.text(everything) + ("" if mistake is None else f"\n{mistake}")
+        text = json.dumps(data, ensure_ascii=False, indent=1) if as_json else told
     emit(text, output, exact=as_json)
     ctx.exit(0 if found.agrees else 1)
+
+
+def _mistake(own: Any, feeds: Any, recording: Any) -> Any:
+    """What diagnose says of the same two. Raises a `GraphError` where A is no graph."""
+    from ...core.graph import Graph
+    from ...insight.diagnose import diagnose
+
+    if not isinstance(own, Graph):
+        raise GraphError("--diagnose needs a graph to plant mistakes in; expected A to be one, not a recording")
+    return diagnose(own, feeds, recording)
 
 
 def _recording(path: str, read_file: Any) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ...core.graph import Graph
+from ...passes.rebuild import Rebuild
 from ..variants import Rewrite, Variant, spoken
 from .cut import plain, uncut
 
@@ -83,6 +84,23 @@ class Finding:
         if self.made is not None:
             return self.made
         return self.full.graph(self.whole)
+
+    def picture(self, path: Any) -> Any:
+        """Draw the graph with the mistake into an .svg, .png or .dot file, what it changes marked with ✗."""
+        return self.marked.render(path)
+
+    @property
+    def marked(self) -> Graph:
+        """The graph with the mistake in it, with the titles of what it changes marked with ✗."""
+        graph, changed = self.graph, set(self.changed)
+        rebuild = Rebuild(graph)
+        for node in graph.nodes.values():
+            if node.name in changed and not node.op.fed:
+                title = f"✗ {node.title or node.op.title}"
+                rebuild.replace(node, replace(node, title=title, operands=rebuild.operands(node)))
+            else:
+                rebuild.keep(node)
+        return rebuild.finish()
 
     @property
     def changed(self) -> tuple[str, ...]:
