@@ -130,6 +130,8 @@ class Rewrite:
         for old in self.went:
             if self.now(old).node in rebuild.graph.nodes:
                 rebuild.redirect(old, self.now(old))
+                if old.node in intended.nodes and old.node not in rebuild.graph.nodes:
+                    rebuild.graph.adopt_alias(intended.tensor_name(old), self.now(old))
         return rebuild.finish()
 
 
