@@ -13,6 +13,7 @@ exactly as it was observed. Where nothing fits, nothing is guessed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...core import nested
@@ -70,6 +71,8 @@ def diagnose(
         return _blank(graph, accuracy, stages[0], search)
     hits = search.engines(stages[0], backward, True) if backward else []
     hits = hits or search.singles(stages)
+    if not hits and stages[0].stands and not search.over:
+        hits = search.singles([replace(stage, together=True, others={}) for stage in stages])
     if not hits and backward:
         hits = search.engines(stages[0], backward, False)
     if not hits and pairs and not search.over:

@@ -37,6 +37,8 @@ class Level:
     known: Sequence[Graph] = ()
     """Graphs of coarser levels: what they have is not varied again."""
     declared: bool = True
+    together: bool = False
+    """Whether the graph is not cut: one change then explains tensors that are computed from each other."""
     guise: str = ""
     """In which guise the graph is written; goes before what a variant says."""
     others: dict[Any, Intended] = field(default_factory=dict)
@@ -49,8 +51,9 @@ class Level:
 
     @cached_property
     def _cut(self) -> tuple[Graph, dict[str, str], dict[Ref, Ref]]:
-        names = [o.name for o in self.observed]
-        return cut(self.whole, names)
+        if self.together:
+            return self.whole, {}, {}
+        return cut(self.whole, [o.name for o in self.observed])
 
     @property
     def stands(self) -> dict[Ref, Ref]:
