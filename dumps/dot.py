@@ -269,6 +269,9 @@ class _Writer:
         if arrow.label:
             # a label takes up room in the layout, which bends the arrow; an xlabel is added afterwards
             place = "xlabel" if arrow.upward or self._straight(arrow) else "label"
+            if arrow.far and not arrow.upward:  # in the middle it would stand on what the arrow runs past
+                place = "headlabel"
+                more |= {"labelangle": "60", "labeldistance": "2.5" if len(arrow.label) > 4 else "1.4"}
             more[place] = f"<{escaped(f' {arrow.label} ')}>"
         tail = f"{arrow.tail}:{arrow.port}:s" if arrow.port else arrow.tail
         if arrow.upward:  # as an arrow down that points back

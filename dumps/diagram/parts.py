@@ -63,6 +63,8 @@ class Arrow:
     """The outputs that it stands for."""
     upward: bool = False
     """Whether the head stands above the tail: a decoder beside the encoder that it reads, not below it."""
+    far: bool = False
+    """Whether it leads past several boxes into another frame, as V does: its label stands at its head."""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from graphattn.dumps.alike import ancestors
 from graphattn.dumps.diagram.boxes import Boxes
 
 INPUTS_IN_A_ROW = 8
+
+FAR = 3
+"""An arrow over so many rows is a long one."""
 
 
 class Rows:
@@ -22,6 +26,7 @@ class Rows:
         """Side by side, where none feeds another: inputs; the producers of a composite's
         operands with roles; the beginnings of siblings."""
         depth = self._depths()
+        self._far(depth)
         inputs = [b.id for b in self.picture.boxes.values() if b.kind == "end" and b.family != "output"]
         if len(inputs) <= INPUTS_IN_A_ROW:
             self._row(inputs, depth, may_differ=True)
@@ -54,6 +59,14 @@ class Rows:
                     for slot, ref in enumerate(what.operands)
                     if ref is not None and op.operand_name(slot) in op.roles
                 ]
+
+    def _far(self, depth: Mapping[str, int]) -> None:
+        """Mark the arrows that lead past boxes into a frame."""
+        boxes = self.picture.boxes
+        for place, arrow in enumerate(self.picture.arrows):
+            into = boxes[arrow.tail].frame != boxes[arrow.head].frame is not None
+            if arrow.kind == "plain" and into and depth[arrow.head] - depth[arrow.tail] >= FAR:
+                self.picture.arrows[place] = replace(arrow, far=True)
 
     def _depths(self) -> dict[str, int]:
         """For each box the length of the longest way to it."""

@@ -582,6 +582,16 @@ def test_a_block_that_goes_on_from_another_stands_below_it():
     assert not any(arrow.upward for arrow in diagram(h.at("op")).arrows)
 
 
+def test_the_label_of_a_long_arrow_stands_at_its_head():
+    graph = block().at("op")
+    far = [arrow.label for arrow in diagram(graph).arrows if arrow.far]
+    assert far == ["V₀ 4×4", "V₁ 4×4"]
+    assert dot(graph).count("headlabel=") == 2
+    root = ElementTree.fromstring(svg(block()))
+    at = {t.text.strip(): float(t.get("y")) for t in root.iter(f"{SVG}text") if (t.text or "").strip()}
+    assert abs(at["V₀ 4×4"] - at["A₀ 4×4"]) < 25  # where the two meet
+
+
 def test_heads_without_names_are_numbered():
     g = Graph("heads")
     x = g.input("x", (4, 8), ("token", "feature"))
