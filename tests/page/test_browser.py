@@ -18,6 +18,7 @@ from graphattn.dumps.page import link, write_page
 from graphattn.dumps.page import page as page_of
 from graphattn.insight.why.formula import joined
 
+pytestmark = pytest.mark.slow
 WEIGHTS = "attention.head0.weights"
 
 
@@ -374,14 +375,12 @@ def _cell(page: Any) -> None:
 
 
 def _edited(page: Any) -> None:
-    _cell(page)
     page.locator("[data-number]").fill("0.75")
     page.keyboard.press("Enter")
     page.wait_for_selector(".mark")
 
 
 def _predicting(page: Any) -> None:
-    _cell(page)
     page.get_by_role("button", name="Predict").click()
 
 
@@ -391,6 +390,7 @@ def _searching(page: Any) -> None:
 
 
 def _menu(page: Any) -> None:
+    page.keyboard.press("Escape")
     page.get_by_text("Take away").click()
     page.get_by_role("button", name="Check").click()
 
@@ -400,8 +400,8 @@ STATES = (_start, _cell, _edited, _predicting, _searching, _menu)
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(reader: Reader, block: Path, two: Path, scheme: str):
-    for state in STATES:
-        with reader.reading(block, color_scheme=scheme, bypass_csp=True) as page:
+    with reader.reading(block, color_scheme=scheme, bypass_csp=True) as page:
+        for state in STATES:
             state(page)
             assert violations(page) == [], state.__name__
     with reader.reading(two, "#v=difference", color_scheme=scheme, bypass_csp=True) as page:

@@ -76,6 +76,7 @@ def test_what_is_above_an_opened_box_stays(name, node):
     assert worst <= SIDEWAYS, f"{worst:.0f} px sideways"
 
 
+@pytest.mark.slow
 def test_boxes_keep_their_sides(node):
     """Over all single openings of all graphs, boxes that stand side by side stay so; of all pairs of boxes,
     hardly any pass each other by more than half a box."""
@@ -104,6 +105,7 @@ def level_with(a: Any, b: Any) -> bool:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nothing_overlaps(name, node):
     _, pictures = laid_out(name, node)

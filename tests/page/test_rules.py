@@ -56,6 +56,7 @@ def number(text: str) -> float:
     return float(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPLAINED)
 def test_the_page_computes_what_python_does(name, node):
     """From the same operands: bit for bit, or behind an irrational function within 2 units in the last
