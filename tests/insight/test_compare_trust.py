@@ -200,6 +200,13 @@ def test_the_print_of_numbers():
     assert Print("significant", 3).half(123.0) == pytest.approx(0.5, rel=1e-4)
 
 
+def test_the_print_of_a_tensor_is_that_of_the_others_where_both_may_be():
+    record = {"a": [[round(c, 4) for c in row] for row in normal(6, 6)]}
+    record["w"] = [[round(0.11 + 0.8 * abs(math.sin(7 * i + j)), 4) for j in range(6)] for i in range(6)]
+    near = {name: [[c + 4e-5 for c in row] for row in rows] for name, rows in record.items()}
+    assert compare(near, record).agrees
+
+
 def test_a_verdict_is_short():
     trace = specimen("block", n=4, d=8, heads=2).run()
     assert (

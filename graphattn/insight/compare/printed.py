@@ -18,6 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from .masked_cells import is_masked
+
 EXACT_DIGITS = 15
 SURE_CELLS = 8
 OWN_CELLS = 16
@@ -115,9 +117,18 @@ def print_of_numbers(cells: Iterable[float]) -> Print | None:
     return Print("fixed", decimals, sure) if fixed > significant else Print("significant", digits, sure)
 
 
+def fits(shown: Print, cells: Iterable[float]) -> bool:
+    """Whether the cells need just so many decimals, or digits: where all lie between 0.1 and 1, both do."""
+    needs = [_shortest(x) for x in islice(cells, SAMPLE) if math.isfinite(x) and not is_masked(x)]
+    return (
+        not shown.exact
+        and max((d if shown.kind == "fixed" else s for d, s in needs), default=0) == shown.places
+    )
+
+
 def in_full(cells: Iterable[float], digits: int) -> bool:
-    """Whether no number needs more than so many digits to be read back."""
-    return all(float(f"{x:.{digits}g}") == x or x != x for x in cells)
+    """Whether no number, those of masks aside, needs more than so many digits to be read back."""
+    return all(float(f"{x:.{digits}g}") == x or x != x for x in cells if not is_masked(x))
 
 
 def _shortest(x: float) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from .alignment import Pair
 from .cell_classes import Tolerance
 from .matched import Matched
 from .precision import FLOAT64, default_bound, format_of, growth, precision_of, shown_precision
-from .printed import EXACT, OWN_CELLS, Print, in_full, print_of_numbers
+from .printed import EXACT, OWN_CELLS, Print, fits, in_full, print_of_numbers
 from .recording import Recorded
 
 ROOM = 3.0
@@ -81,7 +81,7 @@ def _own_print(tensor: Recorded, shared: Print) -> Print:
     """The print of one tensor of a group."""
     if tensor.printed is not None:
         return tensor.printed if tensor.printed.sure else shared
-    if len({x for x in tensor.flat if x}) < OWN_CELLS:
+    if len({x for x in tensor.flat if x}) < OWN_CELLS or fits(shared, tensor.flat):
         return shared
     own = print_of_numbers(tensor.flat)
     return own if own is not None and own.sure else shared
@@ -114,6 +114,9 @@ class Tolerances:
 
     def _is_short(self, pairs: list[tuple[Recorded, Recorded]]) -> bool:
         """Whether yours has no more digits than a float32 has, and the reference has more."""
+        printed = self.prints.computed
+        if printed.sure and not printed.exact and printed.places <= FLOAT32_DIGITS:
+            return True
         return self.prints.short and not all(in_full(own.flat, FLOAT32_DIGITS) for own, _ in pairs)
 
     @property
