@@ -6,8 +6,11 @@ graph cached) against
 
 (a) the same kernels called by hand, nothing recorded;
 (b) a learner's naive loops;
-(c) torch.fx's Interpreter recording every node, heads apart;
-(d) ONNX's ReferenceEvaluator with every result among the outputs;
+(c) careful code by hand: no transposes, masked scores never computed, nothing recorded;
+(d) the same kernels by hand, everything kept that the trace keeps;
+(e) a learner's loops with zip;
+(f) torch.fx's Interpreter recording every node, heads apart;
+(g) ONNX's ReferenceEvaluator with every result among the outputs;
 
 then what it costs to begin, and how time and memory grow. Peers that are not installed are left
 out and named; `pip install 'graphattn[bench]'` brings them. `--quick` takes a tenth of the time.
@@ -18,7 +21,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import platform
 from statistics import median
 
 for _library in ("OMP", "OPENBLAS", "MKL"):  # CPU time of one thread is what is measured
@@ -27,7 +29,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):  # CPU time of one thread is what is
 import growth  # noqa: E402
 import startup  # noqa: E402
 from contenders import PEERS, Case, Contender, case, graph_of, result, traced  # noqa: E402
-from timing import interleaved, ratio, told  # noqa: E402
+from timing import build, interleaved, ratio, told  # noqa: E402
 
 from graphattn.core.interpreter import plan_of  # noqa: E402
 from graphattn.core.nested import flat  # noqa: E402
@@ -43,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the time")
     seconds = 1.0 if parser.parse_args().quick else 10.0
-    print(f"Python {platform.python_version()}   CPU time of one thread   medians of per-round ratios")
+    print(f"{build()}   CPU time of one thread   medians of per-round ratios")
     for size in SIZES:
         compare(case(*size), seconds)
     begin(3 if seconds < 2 else 9)

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import gc
-import platform
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 from contenders import EPS, Case, case, naive
-from timing import interleaved, ratio, told
+from timing import build, interleaved, ratio, told
 
 from graphattn import Graph, run
 from graphattn.passes.check_gradients import check_gradients
@@ -31,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the time")
     seconds = 1.0 if parser.parse_args().quick else 10.0
-    print(f"Python {platform.python_version()}   CPU time of one thread   medians of per-round ratios")
+    print(f"{build()}   CPU time of one thread   medians of per-round ratios")
     agree()
     for size in SIZES:
         compare(case(*size), seconds)

@@ -7,8 +7,11 @@ the machine are not counted. A ratio is the median of the per-round ratios.
 
 from __future__ import annotations
 
+import math
+import platform
 import random
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping
 from statistics import median
 from time import thread_time
@@ -54,6 +57,15 @@ def interleaved(
 def ratio(mine: list[float], theirs: list[float]) -> float:
     """The median of the per-round ratios."""
     return median(a / b for a, b in zip(mine, theirs))
+
+
+def build() -> str:
+    """Which build of Python runs: version, compiler, whether it was optimized, and how dots are taken."""
+    flags = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    how = [word for word in ("enable-optimizations", "with-lto", "disable-gil") if word in flags]
+    by = "math.sumprod" if hasattr(math, "sumprod") else "sum(map(mul, …))"
+    told = f"{platform.python_implementation()} {platform.python_version()}, {platform.python_compiler()}"
+    return f"{told}, {', '.join(how) or 'not optimized'}, {platform.machine()}; dot by {by}"
 
 
 def told(seconds: float) -> str:

@@ -16,9 +16,10 @@ from graphattn.core.words import listed
 from graphattn.passes.rebuild import Rebuild
 
 
-def common_subexpressions(graph: Graph) -> Graph:
-    """Merge equal nodes; `notes` names what became what. Idempotent."""
-    same = repeated(graph)
+def common_subexpressions(graph: Graph, among: Collection[str] | None = None) -> Graph:
+    """Merge equal nodes; `notes` names what became what. Idempotent. `among`: the names of the nodes that
+    may be given up, if not all may."""
+    same = _repeated(graph, among)
     if not same:
         return graph
     rebuild = Rebuild(graph)
@@ -33,9 +34,8 @@ def common_subexpressions(graph: Graph) -> Graph:
     return result
 
 
-def repeated(graph: Graph, among: Collection[str] | None = None) -> dict[str, str]:
-    """For each node that an earlier one equals, the name of the earlier one. `among`: the names of the
-    nodes that may be given up, if not all may."""
+def _repeated(graph: Graph, among: Collection[str] | None) -> dict[str, str]:
+    """For each node that an earlier one equals, the name of the earlier one."""
     first: dict[Hashable, str] = {}
     same: dict[str, str] = {}
     for node in graph.nodes.values():

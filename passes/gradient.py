@@ -24,6 +24,7 @@ is `backward2`, its names begin with `d2_`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,10 +33,12 @@ from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
+from graphattn.core.names import owners
 from graphattn.core.run import run
 from graphattn.core.words import listed
-from graphattn.passes.common_subexpressions import repeated
-from graphattn.passes.rebuild import Rebuild
+from graphattn.passes.common_subexpressions import common_subexpressions
+from graphattn.passes.dead_code import dead_code
+from graphattn.passes.rename import rename
 from graphattn.passes.zoom import expand_all
 
 
@@ -138,7 +141,7 @@ class _Backward:
         names = [n for n, spec in self.old.inputs.items() if spec.kind == "float"] if wrt is None else wrt
         self.wrt = {name: self._float(name, "wrt") for name in names}
         self.scope, self.prefix = self._own_names()
-        self.raw = _copy(self.old)
+        self.raw = copy(self.old)
         self.found: dict[Ref, list[Ref]] = {}
         """What arrives at each tensor of the old graph."""
         self.final: dict[Ref, Ref] = {}
@@ -165,14 +168,44 @@ class _Backward:
             order += 1
 
     def result(self) -> Differentiated:
+        """The rules of all ops asked, then the passes: equal work merged, dead work dropped, nodes named."""
         self._seed()
         self._go_back()
         outputs = {name: self._output(name, ref) for name, ref in self.wrt.items()}
-        graph = _in_order(self)
-        told = f"gradient: of {_some(self.of)}, by {_some(self.wrt)}"
+        marks = self._marked()
+        own = [n.name for n in self.raw.nodes.values() if n.name not in self.old.nodes and not n.op.fed]
+        graph = dead_code(common_subexpressions(self.raw, set(own)), set(own))
+        graph = self._named(graph, [name for name in own if name in graph.nodes], marks)
+        told = f"gradient: of {listed(self.of, 5)}, by {listed(self.wrt, 5)}"
         backward = sum(node.scope == self.scope for node in graph.nodes.values())
-        graph.notes = (*graph.notes, f"{told}: added {backward} nodes in {self.scope}")
+        graph.notes = (*self.old.notes, f"{told}: added {backward} nodes in {self.scope}")
         return Differentiated(graph, self.cotangents, outputs)
+
+    def _marked(self) -> dict[str, str]:
+        """Aliases that no name can be, by which each cotangent is found again after the passes, and what
+        it is to be called."""
+        marks = {}
+        for number, (ref, last) in enumerate(self.final.items()):
+            mark = f"{self.scope}.{number}"
+            self.raw.adopt_alias(mark, last)
+            marks[mark] = f"{self.scope}.{self.cotangent_name(self.old.tensor_name(ref))}"
+        return marks
+
+    def _named(self, graph: Graph, own: Sequence[str], marks: Mapping[str, str]) -> Graph:
+        """The graph with every backward node named after the cotangent that it is."""
+        names, free = dict.fromkeys(own, ""), _Free(own)
+        for mark, name in marks.items():
+            ref = graph.aliases.get(mark)
+            if ref is not None and names.get(ref.node) == "" and graph.nodes[ref.node].ports == ("",):
+                names[ref.node] = free.take(name)
+        graph = rename(graph, {old: new or old for old, new in names.items()}, self.scope)
+        for mark, name in marks.items():
+            ref = graph.aliases.get(mark)
+            if ref is not None:
+                graph.forget_alias(mark)
+                if name not in graph.aliases and graph.is_free(name):
+                    graph.adopt_alias(name, ref)
+        return graph
 
     # ------------------------------------------------------------ what comes in
 
@@ -314,80 +347,18 @@ class _Backward:
         return f"{path}{dot}{self.prefix}{leaf}"
 
 
-def _some(names: Iterable[str]) -> str:
-    """Names in a note."""
-    return listed(names, 5)
-
-
-def _copy(graph: Graph) -> Graph:
-    rebuild = Rebuild(graph)
-    for node in graph.nodes.values():
-        rebuild.keep(node)
-    return rebuild.finish()
-
-
-def _in_order(made: _Backward) -> Graph:
-    """What was built, without repeated and dead work, and with every node named after what it is."""
-    old, raw, scope = made.old, made.raw, made.scope
-    own = {name for name, node in raw.nodes.items() if name not in old.nodes and not node.op.fed}
-    same = repeated(raw, own)
-    final = {ref: _first(last, same) for ref, last in made.final.items()}
-    needed = {_first(tensor.ref, same).node for name, tensor in raw.outputs.items() if name not in old.outputs}
-    for node in reversed(list(raw.nodes.values())):
-        if node.name in needed:
-            needed.update(_first(ref, same).node for ref in node.operands if ref is not None)
-    called = {
-        ref: f"{scope}.{made.cotangent_name(old.tensor_name(ref))}"
-        for ref, last in final.items()
-        if last.node in needed
-    }
-    names = _Names(own & needed)
-    renamed: dict[str, str] = {}
-    for ref, name in called.items():
-        node = raw.nodes[final[ref].node]
-        if node.name in own and node.name not in renamed and node.ports == ("",):
-            renamed[node.name] = names.final(name)
-    rebuild = Rebuild(raw)
-    for name in raw.scopes:
-        if name.startswith(f"{scope}."):
-            rebuild.forget_scope(name)
-    for node in raw.nodes.values():
-        if node.name not in own:
-            rebuild.keep(node)
-        elif same.get(node.name) in needed or same.get(node.name) in old.nodes:
-            for port in range(len(node.ports)):
-                rebuild.redirect(Ref(node.name, port), rebuild.went(Ref(same[node.name], port)))
-        elif node.name in needed:
-            name = renamed.get(node.name, node.name)
-            rebuild.replace(node, replace(node, name=name, operands=rebuild.operands(node), scope=scope))
-    result = rebuild.finish()
-    for ref, name in called.items():
-        if name not in result.aliases and result.is_free(name):
-            result.adopt_alias(name, rebuild.went(final[ref]))
-    return result
-
-
-def _first(ref: Ref, same: Mapping[str, str]) -> Ref:
-    """The tensor that stands for one that was computed again."""
-    return Ref(same.get(ref.node, ref.node), ref.port)
-
-
-class _Names:
-    """Which names backward nodes have: `inner` ones as they are, others chosen so that none begins
-    with the name of a node."""
+class _Free:
+    """Names for backward nodes, chosen so that none begins with the name of a node."""
 
     def __init__(self, inner: Iterable[str]) -> None:
         self.taken = set(inner)
-        self.owners = {owner for name in self.taken for owner in _owners(name)}
+        self.owners = {owner for name in self.taken for owner in owners(name)}
 
-    def final(self, name: str) -> str:
-        while name in self.taken or name in self.owners or not self.taken.isdisjoint(_owners(name)):
+    def take(self, name: str) -> str:
+        """The name, or one like it that is free; it is taken then."""
+        while name in self.taken or name in self.owners or not self.taken.isdisjoint(owners(name)):
             path, dot, leaf = name.rpartition(".")
-            name = f"{path}{dot}{leaf}_" if self.taken.isdisjoint(_owners(name)) else path + "_" + leaf
+            name = f"{path}{dot}{leaf}_" if self.taken.isdisjoint(owners(name)) else path + "_" + leaf
         self.taken.add(name)
-        self.owners.update(_owners(name))
+        self.owners.update(owners(name))
         return name
-
-
-def _owners(name: str) -> list[str]:
-    return [name[:place] for place, letter in enumerate(name) if letter == "."]

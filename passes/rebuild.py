@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.names import owners
 
 
 class Rebuild:
@@ -61,7 +62,7 @@ class Rebuild:
     def finish(self) -> Graph:
         """The new graph, complete."""
         for name, ref in self.old.aliases.items():
-            inside = any(name == scope or name.startswith(f"{scope}.") for scope in self._forgotten)
+            inside = not self._forgotten.isdisjoint([name, *owners(name)])
             if ref in self._went and not inside:
                 self.graph.adopt_alias(name, self._went[ref])
         for name, tensor in self.old.outputs.items():

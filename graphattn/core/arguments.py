@@ -122,7 +122,7 @@ def results(
         raise GraphError(f"{op.name} {name!r}: {error}{f' ({given})' if given else ''}") from None
     except Exception as error:
         raise broken(f"{op.name} {name!r}: its shape rule", error) from error
-    by_port = shapes if isinstance(shapes, dict) and shapes else {"": shapes}
+    by_port: dict[str, Any] = shapes if isinstance(shapes, dict) and shapes else {"": shapes}
     for port, spec in by_port.items():
         if not isinstance(spec, Spec) or (port and not port.isidentifier()):
             raise GraphError(

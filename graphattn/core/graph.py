@@ -58,7 +58,7 @@ class Dag(nx.MultiDiGraph):
     @property
     def table(self) -> Mapping[str, dict[str, Any]]:
         """The data of each node."""
-        return self._node
+        return self._node  # pyright: ignore[reportAttributeAccessIssue]  (networkx's, for who derives)
 
 
 class Graph(Builders):
@@ -221,7 +221,7 @@ class Graph(Builders):
 
     def ancestors(self, *names: str) -> set[str]:
         """The nodes that these nodes need, themselves included."""
-        return set(chain.from_iterable(nx.bfs_layers(nx.reverse_view(self._dag), names)))
+        return set(chain.from_iterable(nx.bfs_layers(self._dag.reverse(copy=False), names)))
 
     def descendants(self, *names: str) -> set[str]:
         """The nodes that need one of these nodes, themselves included."""
@@ -392,6 +392,11 @@ class Graph(Builders):
             self._names.aliases[name] = ref
             self._changed()
 
+    def forget_alias(self, name: str) -> None:
+        """Let `name` stand for nothing."""
+        self._names.aliases.pop(name, None)
+        self._changed()
+
     def adopt_output(self, name: str, ref: Ref) -> None:
         """Let `name` be a result."""
         self._names.outputs[name] = ref
@@ -413,7 +418,12 @@ class Graph(Builders):
     ) -> Node:  # fmt: skip
         table = self._nodes.table
         specs = [None if ref is None else table[ref.node]["node"].outputs[ref.port] for ref in refs]
-        ports, outputs = results(op, name, specs, attributes, lambda slot: self.tensor_name(refs[slot]))
+
+        def named(slot: int) -> str:
+            ref = refs[slot]
+            return "" if ref is None else self.tensor_name(ref)
+
+        ports, outputs = results(op, name, specs, attributes, named)
         return Node(name, op, refs, attributes, outputs, ports, title, scope)
 
     def _insert(self, node: Node) -> None:

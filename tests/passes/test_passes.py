@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 
+import graph_laws
 import pytest
 
 from graphattn import Graph, GraphError, run
@@ -13,6 +14,7 @@ from graphattn.passes.common_subexpressions import common_subexpressions
 from graphattn.passes.constant_folding import constant_folding
 from graphattn.passes.cost import cost
 from graphattn.passes.dead_code import dead_code
+from graphattn.passes.rename import rename
 from graphattn.passes.verify import verify
 
 
@@ -67,6 +69,37 @@ def test_every_broken_rule_is_in_one_report():
     ]
     with pytest.raises(GraphError, match="7 problems, 0 notes"):
         report.check()
+
+
+def test_the_laws_find_every_pass():
+    known = {"dead_code", "common_subexpressions", "constant_folding"}
+    assert known <= {found.__name__ for found in graph_laws.PASSES}
+
+
+def test_nodes_that_are_renamed():
+    g = Graph("a")
+    x = g.input("x", (2,))
+    with g.scope("part"), g.scope("inner"):
+        y = g.relu(x, name="y")
+    g.adopt_alias("part.inner.also", y.ref)
+    g.output(out=g.negate(y, name="z"))
+    moved = rename(g, {"part.inner.y": "part.named"}, "part")
+    assert list(moved.nodes) == ["x", "part.named", "z"] and list(moved.scopes) == ["part"]
+    assert moved.nodes["part.named"].scope == "part" and "part.inner.also" not in moved.aliases
+    assert run(moved, {"x": [-1.0, 2.0]}).outputs == run(g, {"x": [-1.0, 2.0]}).outputs
+    assert verify(moved).ok and list(g.nodes) == ["x", "part.inner.y", "z"]
+    with pytest.raises(GraphError, match="taken"):
+        rename(g, {"part.inner.y": "x"}, "part")
+
+
+def test_passes_that_may_give_up_some_nodes_only():
+    g = Graph("a")
+    x = g.input("x", (2,))
+    g.relu(x, name="one"), g.relu(x, name="two"), g.relu(x, name="three")
+    g.output(y=g.negate(g.tensor("one"), name="y"))
+    assert "two" in common_subexpressions(g, {"three"}).nodes
+    assert "three" not in common_subexpressions(g, {"three"}).nodes
+    assert list(dead_code(g, {"two"}).nodes) == ["x", "one", "three", "y"]
 
 
 def test_an_operand_that_does_not_exist():
