@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -155,10 +156,10 @@ def _index(part: Any, name: str) -> str:
     if isinstance(part, slice):
         ends = ["" if end is None else _index(end, name) for end in (part.start, part.stop, part.step)]
         return ":".join(ends if part.step is not None else ends[:2])
-    try:
-        return str(index("bool" if isinstance(part, bool) else part))
-    except TypeError:
-        raise GraphError(
-            f"{name} is indexed with a {type(part).__name__}; expected ints, slices and ... (embedding takes"
-            " rows by index)"
-        ) from None
+    if not isinstance(part, bool):
+        with suppress(TypeError):
+            return str(index(part))
+    raise GraphError(
+        f"{name} is indexed with a {type(part).__name__}; expected ints, slices and ... (embedding takes"
+        " rows by index)"
+    )
