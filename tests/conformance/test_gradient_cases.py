@@ -35,6 +35,34 @@ def test_a_wrong_number_would_be_seen(compute):
     assert len(gradient_cases.wrong(case, compute)) == 1
 
 
+def one_cell(cotangent, name="y"):
+    """y = x wᵀ, of one cell, with dL/dy as given."""
+
+    def tensor(name, value):
+        return {"name": name, "shape": [1, 1], "dtype": "float64", "role": "input", "data": [[value]]}
+
+    return {
+        "name": "one_cell", "suite": "torch", "op": "linear",
+        "attrs": {"in_features": 1, "out_features": 1, "bias": False},
+        "inputs": [tensor("x", 2.0), tensor("weight", 3.0)], "outputs": [tensor("y", 6.0)],
+        "cotangents": [tensor(name, cotangent)],
+        "grads": [tensor("x", 3.0 * cotangent), tensor("weight", 2.0 * cotangent)],
+        "grad_rtol": 1e-12, "grad_atol": 0.0, "rtol": 1e-12, "atol": 0.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("compute", gradient_cases.WAYS.values(), ids=gradient_cases.WAYS)
+@pytest.mark.parametrize("cotangent", [1.0, -0.7, 0.0])
+def test_a_result_of_one_cell(cotangent, compute):
+    assert gradient_cases.wrong(one_cell(cotangent), compute) == []
+
+
+@pytest.mark.parametrize("compute", gradient_cases.WAYS.values(), ids=gradient_cases.WAYS)
+def test_a_cotangent_that_has_no_place_is_told(compute):
+    with pytest.raises(KeyError):
+        gradient_cases.wrong(one_cell(1.0, name="elsewhere"), compute)
+
+
 def _halved(value):
     return [_halved(item) for item in value] if isinstance(value, list) else value / 2
 

@@ -270,11 +270,14 @@ def test_projections_can_be_exchanged():
 def sdpa(graph, attrs, q, k, v, attn_mask=None):
     if attrs.get("enable_gqa"):
         pytest.skip("shared key heads")
-    if attrs["scale"] is None:
-        return graph.attention(q, k, v, attn_mask, causal=attrs["is_causal"])[0]
-    scores = graph.scale(q @ k.T, multiply=attrs["scale"])
-    weights = graph.softmax(scores if attn_mask is None else graph.mask(scores, attn_mask))
-    return graph.matmul(weights, v, absorb_zeros=True)
+    return graph.attention(q, k, v, attn_mask, causal=attrs["is_causal"], scale=attrs["scale"])[0]
+
+
+def linear(graph, attrs, x, weight, bias=None):
+    if len(x.shape) > 1:
+        return graph.linear(x, weight, bias)
+    row = graph.linear(graph.reshape(x, (1, *x.shape)), weight, bias)
+    return graph.reshape(row, (weight.shape[0],))
 
 
 def layer_norm(graph, attrs, x, weight=None, bias=None):
@@ -286,10 +289,24 @@ def layer_norm(graph, attrs, x, weight=None, bias=None):
 FUNCTIONS = {
     "scaled_dot_product_attention": sdpa,
     "layer_norm": layer_norm,
-    "linear": lambda graph, attrs, x, weight, bias=None: graph.linear(x, weight, bias),
+    "linear": linear,
     "softmax": lambda graph, attrs, x: graph.softmax(x, axis=attrs["dim"]),
     "gelu": lambda graph, attrs, x: graph.gelu(x, approximate=attrs["approximate"]),
 }
+
+
+def test_what_a_case_is_given_is_passed_on():
+    """A scale does not push out is_causal, and a vector is a row."""
+    g = Graph("given")
+    q, k, v = (g.input(name, (3, 2)) for name in "qkv")
+    g.output(y=sdpa(g, {"is_causal": True, "scale": 0.5}, q, k, v))
+    dice = random.Random(1)
+    feeds = {name: [[dice.gauss(0, 1) for _ in range(2)] for _ in range(3)] for name in "qkv"}
+    assert run(g, feeds)["y"][0] == feeds["v"][0]
+    h = Graph("vector")
+    h.output(y=linear(h, {}, h.input("x", (2,)), h.input("w", (3, 2)), h.input("b", (3,))))
+    given = {"x": [1.0, 2.0], "w": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "b": [0.5, 0.0, 0.0]}
+    assert run(h, given)["y"] == [1.5, 2.0, 3.0]
 
 
 def read(tensors):
