@@ -77,10 +77,15 @@ def pretrained(
     return Specimen(graph, a.feeds, a.labels)
 
 
+def read_text(folder: str | Path, text: str) -> Specimen:
+    """The model in a folder with a text, as workers of a corpus call it."""
+    return pretrained(folder, text)
+
+
 def _name(path: Path) -> str:
     """A graph's name from that of a folder."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in path.resolve().name)
     return f"model_{name}" if not name.isidentifier() else name
 
 
-__all__ = ["Past", "is_model_folder", "pretrained"]
+__all__ = ["Past", "is_model_folder", "pretrained", "read_text"]

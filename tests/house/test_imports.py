@@ -97,6 +97,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "safetensors": ("core.tensor_file", "models.checkpoint:_of_file"),
     "numpy": ("models.checkpoint:_of_file",),
     "tokenizers": ("models.tokens:tokenizer_of",),
+    "dask": ("cli.commands.heads:_of_corpus",),
     "pytest": ("testing",),
     "xlsxwriter": ("dumps.workbook", "dumps.workbook.formulas", "dumps.workbook.sheets"),
 }
