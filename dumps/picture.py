@@ -248,6 +248,7 @@ def _plain(text: str) -> str:
 
 
 def _dpi(text: str) -> int:
-    """Sharp, but no larger than a PNG may be."""
+    """Sharp, but no larger than a PNG may be. The SVG was laid out for `DPI`, so that it is larger than
+    its points by as much."""
     width, height = (float(side) for side in re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])[:2])
-    return dots_per_inch(width, height)
+    return dots_per_inch(width * 72 / DPI, height * 72 / DPI)

@@ -424,7 +424,7 @@ def test_what_is_no_graph_is_refused():
 
 def test_a_huge_png_is_drawn_smaller_and_says_so():
     with pytest.warns(UserWarning, match="115 dots per inch instead of 144"):
-        assert picture._dpi('<svg width="100pt" height="20000pt"') == 115
+        assert picture._dpi('<svg width="200pt" height="40000pt"') == 115
 
 
 # ------------------------------------------------------------ the child process
@@ -649,3 +649,16 @@ def test_one_layout_for_a_png_and_a_pdf(suffix, tmp_path, monkeypatch):
     monkeypatch.setattr(picture, "laid_out", lambda *_, **__: pytest.fail("another layout"))
     render(attention(), tmp_path / f"a{suffix}")
     assert asked == [["svg", suffix[1:]]]
+
+
+def test_a_png_beyond_the_bounds_is_drawn_again_with_fewer_dots(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "SIDE", 400)
+    with pytest.warns(UserWarning, match=r"the PNG is drawn at \d+ dots per inch instead of 144"):
+        render(attention(), tmp_path / "a.png")
+    data = (tmp_path / "a.png").read_bytes()
+    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
+    assert 300 < max(width, height) <= 404
+
+
+def test_no_time_limit():
+    assert laid_out("digraph {}", timeout=float("inf")).startswith(b"<?xml")
