@@ -73,6 +73,15 @@ def diagnose(
     hits = hits or search.singles(stages)
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True, others={}) for stage in stages])
+    if not hits and stages[0].stands and not search.over:
+        one_by_one = _one_by_one(search, stages)
+        if one_by_one:
+            findings = [_finding(group, None, fed) for group in one_by_one]
+            done = _done("mistake", findings, graph, accuracy, stages[0], search)
+            done.notes.append(
+                "no one mistake explains it all: each of these explains one tensor from its inputs"
+            )
+            return done
     if not hits and backward:
         hits = search.engines(stages[0], backward, False)
     if not hits and pairs and not search.over:
@@ -85,6 +94,20 @@ def diagnose(
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
     verdict = "harmless" if _harmless(findings[0], fine, fed) else "mistake"
     return _done(verdict, findings, graph, accuracy, stages[0], search)
+
+
+def _one_by_one(search: Search, stages: list[Level]) -> list[list[Hit]]:
+    """For each observed tensor that its own observed inputs do not give, the hits that explain it alone; none
+    unless each is explained."""
+    judge = stages[0].judge
+    found: list[list[Hit]] = []
+    for tensor, fine in zip(judge.observed, judge.agree, strict=True):
+        if not fine:
+            hits = search.singles([replace(stage, judged=[tensor], others={}) for stage in stages])
+            if not hits:
+                return []
+            found.append(sorted(hits, key=lambda hit: hit.price))
+    return found
 
 
 def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any, count: int) -> Any:

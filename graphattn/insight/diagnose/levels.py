@@ -37,6 +37,8 @@ class Level:
     known: Sequence[Graph] = ()
     """Graphs of coarser levels: what they have is not varied again."""
     declared: bool = True
+    judged: Sequence[Observed] | None = None
+    """The observed tensors that variants are held to; None = all."""
     together: bool = False
     """Whether the graph is not cut: one change then explains tensors that are computed from each other."""
     guise: str = ""
@@ -67,7 +69,7 @@ class Level:
 
     @cached_property
     def judge(self) -> Judge:
-        return Judge(self.intended, self.observed, self.accuracy)
+        return Judge(self.intended, self.observed if self.judged is None else self.judged, self.accuracy)
 
     def variants(self, rest: bool = False) -> list[Variant]:
         """Every variant that can reach what differs, by price; of roles first, then the `rest`: of one node of
