@@ -19,6 +19,7 @@ from .. import __version__
 from ..core.errors import GraphError, suggest
 from . import commands
 from .output import abandon_stdout, prepare_streams
+from .with_files import take_files
 
 GROUPS = (
     "See a computation",
@@ -41,7 +42,7 @@ class Commands(click.Group):
         return list(commands.names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return commands.module(cmd_name).command if cmd_name in commands.names() else None
+        return take_files(commands.module(cmd_name).command) if cmd_name in commands.names() else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands below their groups."""

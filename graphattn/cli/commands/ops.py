@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ..output import OUTPUT, emit
@@ -15,15 +13,11 @@ GROUP = "Look things up"
 @click.command(short_help="List every op, or print the card of one.")
 @click.argument("name", required=False)
 @click.option(
-    "--with", "files", metavar="FILE.py", multiple=True,
-    help="Execute a Python file first, which may register ops of its own. May be repeated.",
-)  # fmt: skip
-@click.option(
     "--markdown", "as_markdown", is_flag=True,
     help="Markdown, one section for each op; -o FILE.md implies it.",
 )  # fmt: skip
 @OUTPUT
-def command(name: str | None, files: tuple[str, ...], as_markdown: bool, output: str | None) -> None:
+def command(name: str | None, as_markdown: bool, output: str | None) -> None:
     """List every op, or print the card of the op NAME.
 
     A card has the formula, the signature, shapes and cost on the op's own samples, what it is made of,
@@ -31,11 +25,8 @@ def command(name: str | None, files: tuple[str, ...], as_markdown: bool, output:
     """
     from ...core.graph import Graph
     from ...core.op import find
-    from ..source import execute
 
     Graph()  # fills the registry
-    for file in files:
-        execute(Path(file))
     if as_markdown or (output or "").lower().endswith((".md", ".markdown")):
         from ..ops_page import page, section
 
