@@ -18,13 +18,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import compress, groupby, repeat
+from operator import not_
 from typing import Any
 
 from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.interpreter import padded
-from graphattn.core.numbers import Numbers
+from graphattn.core.numbers import FLOAT, Numbers
 from graphattn.core.op import Op
 from graphattn.core.packed import Packed
 from graphattn.core.trace import Trace
@@ -262,16 +264,32 @@ class Facts:
     """How many cells are hidden."""
 
 
+def seen(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Sequence[Any], list[Any], Any]]:
+    """Each row in row-major order: its index, the row, its cells that are not hidden, and its mask."""
+    rank = tensor.spec.rank
+    masks = repeat(((), None)) if tensor.mask is None else nested.rows(tensor.mask, rank)
+    for (index, row), (_, mask) in zip(nested.rows(tensor.value, rank), masks):
+        row = row if isinstance(row, list) else list(row)
+        whole = mask is None or True not in mask
+        yield index, row, row if whole else list(compress(row, map(not_, mask))), mask
+
+
 def visible(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Index and value of the cells that are not hidden, in row-major order."""
     rank = tensor.spec.rank
-    if tensor.mask is None:
-        for index, row in nested.rows(tensor.value, rank):
-            yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row))
-        return
-    hidden = nested.rows(tensor.mask, rank)
-    for (index, row), (_, mask) in zip(nested.rows(tensor.value, rank), hidden, strict=True):
-        yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row) if not mask[j])
+    for index, row, _, mask in seen(tensor):
+        yield from (((*index, j)[:rank], cell) for j, cell in enumerate(row) if mask is None or not mask[j])
+
+
+def greatest(tensor: TensorRow, numbers: Numbers) -> Any:
+    """The largest size of the finite cells that are not hidden; 0 where there are none."""
+    found: Any = 0
+    for _, _, cells, _ in seen(tensor):
+        if numbers is FLOAT and cells and math.isfinite(sum(cells)):
+            found = max(found, max(cells), -min(cells))
+        else:
+            found = max([found, *(abs(cell) for cell in cells if numbers.isfinite(cell))])
+    return found
 
 
 def is_share(op: Op) -> bool:
@@ -283,34 +301,49 @@ def facts(tensor: TensorRow, op: Op, numbers: Numbers) -> Facts:
     """The facts of a recorded tensor of numbers. Sums are looked at where the op's values are shares,
     as weights are."""
     largest = smallest = None
-    seen = 0
-    for index, cell in visible(tensor):
-        seen += 1
-        if cell != cell:
+    rank, count = tensor.spec.rank, 0
+    for index, row, cells, mask in seen(tensor):
+        count += len(cells)
+        if numbers is not FLOAT or math.isnan(sum(cells)):
+            cells = [cell for cell in cells if cell == cell]
+        if not cells:
             continue
-        if largest is None or cell > largest[1]:
-            largest = (index, cell)
-        if smallest is None or cell < smallest[1]:
-            smallest = (index, cell)
+        high, low = max(cells), min(cells)
+        if largest is None or high > largest[1]:
+            largest = ((*index, _place(row, mask, high))[:rank], high)
+        if smallest is None or low < smallest[1]:
+            smallest = ((*index, _place(row, mask, low))[:rank], low)
     sums = _sums(tensor, numbers) if is_share(op) else None
-    return Facts(sums, largest, smallest, tensor.spec.size - seen)
+    return Facts(sums, largest, smallest, tensor.spec.size - count)
+
+
+def _place(row: Sequence[Any], mask: Any, cell: Any) -> int:
+    """Where a cell that is not hidden stands first in its row."""
+    return next(j for j, other in enumerate(row) if other == cell and not (mask is not None and mask[j]))
 
 
 def _sums(tensor: TensorRow, numbers: Numbers) -> str | None:
     rank = tensor.spec.rank
     if not rank or not tensor.spec.size or tensor.spec.kind != "float":
         return None
-    for what, axis in (("rows", rank - 1), ("columns", rank - 2)):
-        lines = _lines(tensor, axis, numbers) if axis >= 0 else []
-        if lines and all(abs(math.fsum(line) - 1.0) <= 1e-9 for line in lines):
-            all_lines = tensor.spec.size // tensor.spec.shape[axis]
-            return what if len(lines) == all_lines else f"{what} that see anything"
+    for what, axis, lines in (("rows", -1, _rows), ("columns", -2, _columns))[:rank]:
+        near = [abs(math.fsum(map(numbers.near, line)) - 1.0) <= 1e-9 for line in lines(tensor)]
+        if near and all(near):
+            whole = len(near) == tensor.spec.size // tensor.spec.shape[axis]
+            return what if whole else f"{what} that see anything"
     return None
 
 
-def _lines(tensor: TensorRow, axis: int, numbers: Numbers) -> list[list[float]]:
-    """The visible cells of each row or column that has any."""
-    lines: dict[tuple[int, ...], list[float]] = {}
-    for index, cell in visible(tensor):
-        lines.setdefault(index[:axis] + index[axis + 1 :], []).append(numbers.near(cell))
-    return list(lines.values())
+def _rows(tensor: TensorRow) -> Iterator[list[Any]]:
+    """The visible cells of each row that has any."""
+    return (cells for _, _, cells, _ in seen(tensor) if cells)
+
+
+def _columns(tensor: TensorRow) -> Iterator[list[Any]]:
+    """The visible cells of each column that has any."""
+    for _, block in groupby(seen(tensor), key=lambda found: found[0][:-1]):
+        rows = [(row, mask) for _, row, _, mask in block]
+        for j in range(tensor.spec.shape[-1]):
+            cells = [row[j] for row, mask in rows if mask is None or not mask[j]]
+            if cells:
+                yield cells

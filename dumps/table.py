@@ -21,10 +21,10 @@ from typing import Any
 from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
-from graphattn.core.numbers import Numbers
+from graphattn.core.numbers import FLOAT, Numbers
 from graphattn.core.words import integer, left, read_integer, right, width
 from graphattn.dumps.literals import plain, quote, shortened
-from graphattn.dumps.rows import TensorRow, visible
+from graphattn.dumps.rows import TensorRow, greatest, seen
 
 HIDDEN = "·"
 LEFT_OUT = "…"
@@ -58,10 +58,11 @@ class Pretty:
         """How the cells of a tensor are written: all in the same form."""
         if tensor.spec.kind != "float":
             return integer
-        cells = [cell for _, cell in visible(tensor)]
-        if any(isinstance(cell, Fraction) for cell in cells) and max(map(_size, cells)) < 10**6:
-            return str
-        largest = max((abs(cell) for cell in cells if numbers.isfinite(cell)), default=0)
+        if numbers is not FLOAT:
+            cells = [cell for _, _, row, _ in seen(tensor) for cell in row]
+            if any(isinstance(cell, Fraction) for cell in cells) and max(map(_size, cells)) < 10**6:
+                return str
+        largest = greatest(tensor, numbers)
         least = 10.0 ** (1 - self.decimals) if self.decimals > 1 else 0.5 * 10.0**-self.decimals
         if largest >= 10**6 or 0 < largest < least:
             return lambda cell: _scientific(cell, self.decimals, numbers)

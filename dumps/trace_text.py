@@ -216,7 +216,7 @@ def told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers
             lines.append(_cell_told("smallest", tensor, found.smallest, write))
         if found.largest is not None:
             lines.append(_cell_told("largest", tensor, found.largest, write))
-    if tensor.mask is not None and any(nested.flat(tensor.mask)):
+    if tensor.mask is not None and any(True in row for _, row in nested.rows(tensor.mask, tensor.spec.rank)):
         lines.append(f"{HIDDEN} = masked")
     if tensor.patched:
         lines.append("patched")
