@@ -143,6 +143,14 @@ def test_everything_printed_with_few_digits(form, tmp_path):
     assert not compare(s.graph, as_text(wrong, form, tmp_path / "w.txt")).agrees
 
 
+def test_an_empty_sum_is_0():
+    g = Graph("e")
+    g.output(m=g.matmul(g.input("a", (2, 0)), g.input("b", (0, 2)), name="m"))
+    fed = {"a": [[], []], "b": []}
+    assert compare(g, {**fed, "m": [[0.0, 0.0], [0.0, 0.0]]}).agrees
+    assert compare(g, {**fed, "m": [[0.0, 0.0], [0.0, 1.0]]}).first.comparison.name == "m"
+
+
 def test_zero_and_noise_are_the_same():
     g = Graph("ln")
     g.output(y=g.layernorm(g.input("x", (2, 4)), name="y"))

@@ -27,6 +27,9 @@ def arrangements(tensor: Recorded, shape: tuple[int, ...]) -> Iterator[tuple[Ord
     """The tensor in that shape, in each order of its axes that fits: (order of its axes, tensor)."""
     if tensor.size != prod(shape):
         return
+    if not tensor.size:  # nested lists do not tell what stands inside an axis of size 0
+        yield tuple(range(len(shape))), tensor.as_shape(shape)
+        return
     own = [n for n in tensor.shape if n != 1]
     wanted = [n for n in shape if n != 1]
     if len(own) > RANK_LIMIT:
