@@ -20,6 +20,7 @@ import click
 from ..core.errors import GraphError, suggest
 from ..core.op import LEVELS
 from ..core.specimen import Specimen
+from . import completion
 from .output import message
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Whole(click.ParamType):
 
 
 GRAPH = (
-    click.argument("source", metavar="SOURCE"),
+    click.argument("source", metavar="SOURCE", shell_complete=completion.sources),
     click.option("--n", type=Whole(1), help="Tokens of a built-in graph.  [4]"),
     click.option("--d", type=Whole(1), help="Features of a built-in graph.  [8]"),
     click.option("--heads", type=Whole(1), help="Heads of a built-in graph.  [2]"),
@@ -120,7 +121,11 @@ FEEDS = (
     ),
 )
 LEVEL = click.option(
-    "--level", default=None, metavar="LEVEL", help=f"How far to zoom in: {', '.join(LEVELS)}.  [op]"
+    "--level",
+    default=None,
+    metavar="LEVEL",
+    shell_complete=completion.levels,
+    help=f"How far to zoom in: {', '.join(LEVELS)}.  [op]",
 )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import click
 
+from .. import completion
 from ..output import OUTPUT, emit
 
 GROUP = "Look things up"
 
 
 @click.command(short_help="List every op, or print the card of one.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.ops)
 @click.option(
     "--markdown", "as_markdown", is_flag=True,
     help="Markdown, one section for each op; -o FILE.md implies it.",

@@ -10,6 +10,7 @@ import click
 from graphattn.dumps.forms import FORMS, Form, form_of
 
 from ...core.errors import GraphError, suggest
+from .. import completion
 from ..output import OUTPUT, console, counted, emit, progress, terminal_width, wrote
 from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
@@ -45,7 +46,7 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )  # fmt: skip
 @form_options
 @click.option(
-    "--tensor", "patterns", metavar="PATTERN", multiple=True,
+    "--tensor", "patterns", metavar="PATTERN", multiple=True, shell_complete=completion.tensors,
     help="Only tensors whose names match, like '*.weights'. May be repeated.",
 )  # fmt: skip
 @click.option("--beside", is_flag=True, help="Only the tables of these tensors, side by side.")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ...core.errors import GraphError
+from .. import completion
 from ..output import OUTPUT, emit, progress
 from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
@@ -30,7 +31,7 @@ class Depth(click.ParamType):
 
 @click.command(short_help="Explain how one number came about.")
 @specimen_options
-@click.argument("tensor", metavar="TENSOR")
+@click.argument("tensor", metavar="TENSOR", shell_complete=completion.tensors)
 @click.argument("index", metavar="[INDEX]...", nargs=-1)
 @LEVEL
 @click.option("--depth", type=Depth(), default="1", help="How many cells deep: a number, or all.  [1]")
