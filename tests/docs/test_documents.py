@@ -15,7 +15,7 @@ RUN = [
     path for path in DOCUMENTS if any(b.kind in ("python", "console") for b in blocks(path.read_text("utf-8")))
 ]
 KINDS = {"python", "console", "text", "sh", "json", "c", "toml", "yaml", "diff", "{toctree}", "{eval-rst}", ""}
-ELSEWHERE = re.compile(r"python (torch|numpy|jax|onnx|pandas|notebook)\b.*")
+ELSEWHERE = re.compile(r"python (model|torch|numpy|jax|onnx|pandas|notebook)\b.*")
 """Blocks that need another library; tests of their own run them where it is installed."""
 
 
