@@ -250,5 +250,6 @@ def _plain(text: str) -> str:
 def _dpi(text: str) -> int:
     """Sharp, but no larger than a PNG may be. The SVG was laid out for `DPI`, so that it is larger than
     its points by as much."""
-    width, height = (float(side) for side in re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])[:2])
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', text)
+    width, height = (float(side) for side in found.groups()) if found else (1.0, 1.0)
     return dots_per_inch(width * 72 / DPI, height * 72 / DPI)

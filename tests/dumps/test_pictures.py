@@ -654,7 +654,9 @@ def test_one_layout_for_a_png_and_a_pdf(suffix, tmp_path, monkeypatch):
 def test_a_png_beyond_the_bounds_is_drawn_again_with_fewer_dots(tmp_path, monkeypatch):
     monkeypatch.setattr(layout, "SIDE", 400)
     with pytest.warns(UserWarning, match=r"the PNG is drawn at \d+ dots per inch instead of 144"):
-        render(attention(), tmp_path / "a.png")
+        g = attention()
+        g.title = "a long title " * 60  # stands in front of the size
+        render(g, tmp_path / "a.png")
     data = (tmp_path / "a.png").read_bytes()
     width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
     assert 300 < max(width, height) <= 404
