@@ -246,7 +246,8 @@ class _Backward:
                         self._apply(node, refs, active)
 
     def _active(self) -> set[Ref | None]:
-        """The tensors that depend on `wrt`, as far as floats carry it."""
+        """The tensors that depend on `wrt`, as far as floats carry it. (Asking networkx for the nodes below,
+        in a view of the edges that carry floats, takes 7 times as long: 12.7 and 1.8 ms for 1,500 nodes.)"""
         active: set[Ref | None] = set(self.wrt.values())
         for node in self.old.nodes.values():
             if not active.isdisjoint(node.operands):
