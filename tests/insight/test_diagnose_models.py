@@ -14,7 +14,7 @@ def parameters(g, **shapes):
     return {name: g.parameter(name, shape) for name, shape in shapes.items()}
 
 
-def llama(n=4, d=8, heads=4, groups=2):
+def llama(n=4, d=16, heads=4, groups=2):  # d_k = 4: with 2, both layouts of RoPE are one
     g = Graph("llama")
     x, wide = g.input("x", (n, d), ("token", "feature")), d // heads * groups
     p = parameters(
@@ -94,6 +94,8 @@ def test_a_planted_mistake_is_named_in_a_model(build, words):
                 continue
             if wrong != right:
                 break
+    else:
+        pytest.fail(f"no variant of {graph.name} that can be seen says {words!r}")
     found = diagnose(graph, feeds, {"y": wrong}, budget=120, pairs=False)
     phrases = [p for f in found.findings for p in (f.phrase, *f.equals)]
     assert planted.phrase in phrases, (planted.phrase, phrases)
