@@ -64,6 +64,7 @@ class _ExpansionWriter(FunctionWriter):
         self, definitions: Definitions, op: Op, signature: Signature, others: Mapping[str, Signature],
         masks: tuple[str, ...],
     ) -> None:  # fmt: skip
+        assert op.expand is not None
         expand: Any = inspect.unwrap(op.expand)
         self.builder = expand.__code__.co_varnames[0]
         fixed = {p.name: p.default for p in op.parameters.values() if p.name not in signature.parameters}

@@ -131,7 +131,7 @@ def _of_graph(name: str, graph: Graph) -> Function:
         feeds = {x: random_value(spec, f"{seed}.{x}") for x, spec in graph.inputs.items()}
         trace = run(graph, feeds)
         results = tuple(trace[output] for output in graph.outputs)
-        want = results if len(results) > 1 else results[0]
+        want = results[0] if len(results) == 1 else results
         cases.append(Case(tuple(feeds.values()), want=want, graph=lambda feeds=feeds: (graph, feeds)))
     return Function(name, tuple(cases))
 

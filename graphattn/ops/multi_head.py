@@ -266,7 +266,7 @@ def angles(g, q, k, heads, cos, sin, rotary, pairs, offset, past):
         if tables and (x.shape[-2], start) == (q.shape[-2], offset):
             return tables * 2
         table = g.rope_angles(x.shape[-2], features, base=rotary, offset=start, name=f"angles_{name}")
-        tables.append(by_row(g, *table, f"_{name}"))
+        tables.append(by_row(g, table[0], table[1], f"_{name}"))
     return tables
 
 

@@ -47,8 +47,9 @@ def _cut(part: str, size: int, axis: int) -> int | range:
     found = PART.fullmatch(part)
     if not part or found is None:
         raise Rejected(f"{shown(part)} is no index; expected one like 0, -1, 1:3, ::2 or ...")
-    start, several, stop, step = (int(g) if g not in (None, ":") else g for g in found.groups())
-    if several is None:
+    several = found[2] is not None
+    start, stop, step = (None if g is None else int(g) for g in (found[1], found[3], found[4]))
+    if not several and start is not None:
         if not -size <= start < size:
             expected = f"{-size} to {size - 1}" if size else "no index, since it is empty"
             raise Rejected(f"index {start} does not exist on axis {axis}; expected {expected}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ def command(text: str, folder: str, force: bool) -> None:
     if not force:
         from graphattn.dumps.write import need_free
 
-        need_free(target, {name: start.match for name, start in STARTS.items()})
+        need_free(target, {name: partial(_begins, start) for name, start in STARTS.items()})
     target.mkdir(parents=True, exist_ok=True)
     out = console()
     for line in tour(specimen, trace):
@@ -73,6 +74,10 @@ def command(text: str, folder: str, force: bool) -> None:
     out.print("Walk through the run in a browser, from the induction head's cell", style="bold cyan")
     out.print()
     out.print(f"  {_page(trace, target)}")
+
+
+def _begins(start: re.Pattern[bytes], content: bytes) -> bool:
+    return start.match(content) is not None
 
 
 def _page(trace: Trace, folder: Path) -> str:

@@ -82,7 +82,7 @@ def _of_corpus(
         executor = None
         if dask:
             try:
-                from dask.distributed import Client
+                from dask.distributed import Client  # pyright: ignore[reportMissingImports]
             except ImportError:
                 raise GraphError(
                     "--dask needs the package distributed: pip install 'graphattn[dask]'"

@@ -106,12 +106,11 @@ def _tuples(value: tuple[int | None, ...]) -> Iterator[tuple[Any, str, float]]:
         for other in permutations(value):
             yield other, "", 1.2
     for place, size in enumerate(value[:8]):
-        steps = (1, -1) if size is not None else ()
-        for step in steps:
-            yield (*value[:place], size + step, *value[place + 1 :]), "", 1.2
         if size is None:
             yield (*value[:place], 0, *value[place + 1 :]), "", 1.3
         else:
+            for step in (1, -1):
+                yield (*value[:place], size + step, *value[place + 1 :]), "", 1.2
             yield (*value[:place], None, *value[place + 1 :]), "", 1.3
 
 

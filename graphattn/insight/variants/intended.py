@@ -33,12 +33,13 @@ class Call:
     """How one node is evaluated on operands of given shapes."""
 
     def __init__(self, op: Op, operands: Sequence[Spec | None], attributes: Mapping[str, Any]) -> None:
-        given = op.shape(*operands, **attributes)
+        given: Any = op.shape(*operands, **attributes)
         several = isinstance(given, dict) and bool(given)
         self.op = op
         self.operands = operands
         self.attributes = attributes
-        self.ports, self.outputs = (tuple(given), tuple(given.values())) if several else (("",), (given,))
+        self.ports: tuple[str, ...] = tuple(given) if several else ("",)
+        self.outputs: tuple[Spec, ...] = tuple(given.values()) if several else (given,)
         self.function: Callable[..., Any] | None = None if op.fed else function_of(op, operands, attributes)
 
     @cached_property
