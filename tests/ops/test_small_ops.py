@@ -159,14 +159,18 @@ def test_scores_after_rope_depend_on_the_distance_alone(interleaved):
     assert abs(score(2, 5) - score(2, 6)) > 1e-3
 
 
-def test_rope_hides_both_of_a_pair():
+@pytest.mark.parametrize(
+    ("cos", "sin", "hidden"),
+    [(0.6, 0.8, [1, 3]), (0.6, -0.8, [1]), (-0.6, 0.8, [3]), (0.0, 0.0, [])],  # +∞ and NaN are seen again
+)
+def test_rope_hides_what_stays_hidden_of_a_pair(cos, sin, hidden):
     graph = Graph("one")
     x = graph.mask(graph.input("x", (1, 6)), graph.constant(((True, False, True, True, True, True),)), name="m")
     graph.rope(x, graph.input("cos", (1, 2)), graph.input("sin", (1, 2)), name="y")
-    feeds = {"x": [[1.0] * 6], "cos": [[0.5, 0.0]], "sin": [[0.5, 0.0]]}
-    hidden = [[False, True, False, True, False, False]]
-    assert run(graph, feeds).masked("y") == hidden
-    assert run(graph, feeds, level="primitive").masked("y") == hidden
+    feeds = {"x": [[1.0] * 6], "cos": [[0.5, cos]], "sin": [[0.5, sin]]}
+    for level in ("op", "primitive"):
+        found = run(graph, feeds, level=level).masked("y")
+        assert [j for j in range(6) if found and found[0][j]] == hidden
 
 
 # ---------------------------------------------------------------- moves
