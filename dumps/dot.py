@@ -85,6 +85,9 @@ def drawing(
 
 
 class _Writer:
+    """Writes one picture. One class, because every part of it (nodes, clusters, arrows, legend) needs the same
+    colours and sides, and the safe ids that all the others gave."""
+
     def __init__(self, picture: Diagram, colours: Theme, mark: str, sides: Mapping[str, str]) -> None:
         self.sides = sides
         self.picture = picture

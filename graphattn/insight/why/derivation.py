@@ -141,7 +141,11 @@ class Frame:
 
 
 class Derivation:
-    """The cells of a trace and where they come from (see the module's docstring)."""
+    """The cells of a trace and where they come from (see the module's docstring).
+
+    One class, because finding, reading and making entries share the frames that were opened and the entries
+    that are kept: an entry may open a frame, and a frame is asked for by an entry.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
