@@ -13,9 +13,9 @@ from graphattn.core.graph import Graph, Node
 from graphattn.core.run import run
 from graphattn.dumps.c_source.expression import comment, number
 from graphattn.dumps.c_source.function import TYPES, Function, function_of
+from graphattn.dumps.golden.source import wrapped
 from graphattn.dumps.golden.vectors import identifier
 
-WIDTH = 100
 HELPERS = {
     "total": """/* The sum, correctly rounded (Shewchuk 1997): partial sums that do not overlap. */
 static double total(const double *x, long n) {
@@ -190,7 +190,7 @@ class File:
             spelled = [str(cell) for cell in cells]
         else:
             spelled = [number(cell) for cell in cells]
-        lines = [f"    static const {TYPES[spec.kind]} {member}[] = {{", *_wrapped(spelled), "    };"]
+        lines = [f"    static const {TYPES[spec.kind]} {member}[] = {{", *wrapped(spelled, "       "), "    };"]
         return [*lines, f"    memcpy(t->{member}, {member}, sizeof {member});"]
 
     def _run(self) -> str:
@@ -252,13 +252,3 @@ def _tensors(graph: Graph) -> dict[str, Spec]:
 
 def _outputs(node: Node) -> list[str]:
     return [node.tensor_name(port) for port in range(len(node.ports))]
-
-
-def _wrapped(cells: list[str]) -> list[str]:
-    lines, line = [], "       "
-    for cell in cells:
-        if len(line) + len(cell) + 2 > WIDTH:
-            lines.append(line)
-            line = "       "
-        line += f" {cell},"
-    return [*lines, line]

@@ -43,7 +43,7 @@ def c(vectors: list[Vector]) -> Iterator[tuple[str, str]]:
         cells = _cells(v, special, {True: "1", False: "0"}) or ["0"]
         lines.append(f"/* {_comment(v)} */")
         lines.append(f"static const {types[v.spec.kind]} {v.identifier}[{max(v.spec.size, 1)}] = {{")
-        lines += [*_wrapped(cells), "};"]
+        lines += [*wrapped(cells), "};"]
         shape = ", ".join(map(str, v.spec.shape)) or "1"
         lines += [f"static const size_t {v.identifier}_shape[{max(v.spec.rank, 1)}] = {{{shape}}};", ""]
     lines.append(C_TABLE)
@@ -63,7 +63,7 @@ def rust(vectors: list[Vector]) -> Iterator[tuple[str, str]]:
         cells = _cells(v, special, {True: "true", False: "false"})
         name = v.identifier.upper()
         lines += [f"/// {_comment(v)}", f"pub static {name}: [{types[v.spec.kind]}; {v.spec.size}] = ["]
-        lines += [*_wrapped(cells), "];"]
+        lines += [*wrapped(cells), "];"]
         shape = ", ".join(map(str, v.spec.shape))
         lines += [f"pub static {name}_SHAPE: [usize; {v.spec.rank}] = [{shape}];", ""]
     yield "vectors.rs", "\n".join(lines)
@@ -119,13 +119,13 @@ def _nested(special: dict[Any, str], flags: dict[bool, str]) -> Callable[[Any], 
     return text
 
 
-def _wrapped(cells: list[str]) -> Iterator[str]:
+def wrapped(cells: list[str], indent: str = "   ") -> Iterator[str]:
     """Cells with commas, as many as fit a line."""
-    line = "   "
+    line = indent
     for cell in cells:
         if len(line) + len(cell) + 2 > WIDTH:
             yield line
-            line = "   "
+            line = indent
         line += f" {cell},"
     if line.strip():
         yield line

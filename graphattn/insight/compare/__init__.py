@@ -22,6 +22,7 @@ from typing import Any
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
+from ...core.words import listed, sizes
 from .alignment import Alignment, align
 from .blind_rows import BlindRows
 from .cell_classes import Rules
@@ -32,7 +33,7 @@ from .feeding import run_on
 from .judging import judge
 from .matched import Matched
 from .reading import read
-from .recording import Recording, listed, sizes
+from .recording import Recording
 from .tolerance import Tolerances
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core.errors import GraphError
 from ...core.rounded import Format
+from ...core.words import listed
 from .alignment import Alignment, Pair
 from .cell_classes import Difference, Tolerance
 from .comparison_data import comparison_data
@@ -17,7 +18,7 @@ from .comparison_html import comparison_html
 from .comparison_text import comparison_text, headline
 from .flow import Flow
 from .printed import Print
-from .recording import Recording, listed
+from .recording import Recording
 from .relations import Relation
 from .rounding_reach import Reach
 

@@ -14,7 +14,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from .recording import listed, sizes
+from ...core.words import listed, sizes
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Divergence, TensorComparison

@@ -19,12 +19,13 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
 from ...core.trace import Trace
+from ...core.words import listed
 from .alignment import agreeing
 from .alignment.arrangements import arrangements
 from .alignment.by_mapping import part_of
 from .alignment.names import dotted_endings, meaning, unnumbered, words
 from .reading import of_trace
-from .recording import Recorded, Recording, folded, listed
+from .recording import Recorded, Recording, folded
 
 HEAD_LIMIT = 64
 """At most so many heads are tried for a matrix that holds q, k and v head by head."""

@@ -17,6 +17,7 @@ from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.numbers import dot
 from ...core.trace import Trace
+from ...core.words import listed
 from .masked_cells import FLOOR, is_masked
 from .printed import Print
 
@@ -166,17 +167,6 @@ class Recording:
                 + suggest(name, known)
             )
         return found
-
-
-def listed(names: Sequence[str], limit: int = 8) -> str:
-    """a, b, c and 5 more."""
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(map(str, names[:limit])) + more if names else "none"
-
-
-def sizes(shape: Sequence[int]) -> str:
-    """2 × 3"""
-    return " × ".join(map(str, shape)) or "a scalar"
 
 
 def folded(name: str, shape: tuple[int, ...], flat: Sequence[Any], of: Recorded | None = None) -> Recorded:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from ....core.errors import GraphError
-from ..recording import Recorded, Recording, listed, sizes
+from ....core.words import listed, sizes
+from ..recording import Recorded, Recording
 from .choice import arranged, stacked
 from .families import Family
 from .matching import Matching

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ....core.words import sizes
 from ..recording import Recorded
 from .dropped import dropout
 from .each_line import line_factors, line_offsets
@@ -75,7 +76,7 @@ def relations(reference: Recorded, yours: Recorded, context: Context | None = No
             found += [relation for other in ALSO.get(finder, ()) for relation in other(sides)]
             break
     if not found and not sides.same_shape:
-        shape = " × ".join(map(str, yours.shape)) or "a scalar"
+        shape = sizes(yours.shape)
         found.append(Relation("shape", f"of another shape, {shape}", {"shape": list(yours.shape)}))
     return found
 
