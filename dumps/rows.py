@@ -270,8 +270,8 @@ def seen(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Sequence[Any], li
     masks = repeat(((), None)) if tensor.mask is None else nested.rows(tensor.mask, rank)
     for (index, row), (_, mask) in zip(nested.rows(tensor.value, rank), masks):
         row = row if isinstance(row, list) else list(row)
-        whole = mask is None or True not in mask
-        yield index, row, row if whole else list(compress(row, map(not_, mask))), mask
+        left = row if mask is None or True not in mask else list(compress(row, map(not_, mask)))
+        yield index, row, left, mask
 
 
 def visible(tensor: TensorRow) -> Iterator[tuple[tuple[int, ...], Any]]:

@@ -34,12 +34,12 @@ class Call:
 
     def __init__(self, op: Op, operands: Sequence[Spec | None], attributes: Mapping[str, Any]) -> None:
         given: Any = op.shape(*operands, **attributes)
-        several = isinstance(given, dict) and bool(given)
+        outputs: Any = given if isinstance(given, dict) and given else {"": given}
         self.op = op
         self.operands = operands
         self.attributes = attributes
-        self.ports: tuple[str, ...] = tuple(given) if several else ("",)
-        self.outputs: tuple[Spec, ...] = tuple(given.values()) if several else (given,)
+        self.ports: tuple[str, ...] = tuple(outputs)
+        self.outputs: tuple[Spec, ...] = tuple(outputs.values())
         self.function: Callable[..., Any] | None = None if op.fed else function_of(op, operands, attributes)
 
     @cached_property
