@@ -38,6 +38,7 @@ def test_right_in_every_style(style, tmp_path):
     assert report.right, str(report)
 
 
+@pytest.mark.slow
 def test_the_references_are_right(tmp_path):
     assert check(written(tmp_path, "from graphattn.scalar import *\n"), "scalar").right
 
@@ -52,6 +53,7 @@ def test_wrong_and_why(function, old, new, words, tmp_path, contract):
     assert words in f"{grade.problem} {grade.mistake}", f"{grade.problem} | {grade.mistake}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, words",
     [
@@ -71,6 +73,7 @@ def test_files_that_misbehave(text, words, tmp_path, contract):
     assert not grade.right and words in grade.problem, grade.problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reveal", ["none", "place", "cause"])
 def test_nothing_is_told_beyond_what_may_be(reveal, tmp_path, contract):
     file = written(tmp_path, changed((" / math.sqrt(d)", "")))
@@ -148,6 +151,7 @@ def test_contracts_that_are_none(text, words, tmp_path):
         load(written(tmp_path, text, "course.py"))
 
 
+@pytest.mark.slow
 def test_gradients_are_graded(tmp_path):
     text = "from graphattn.scalar import *\nfrom graphattn.scalar import softmax as right\n"
     broken = text + "def softmax(xs):\n    return [Value(v.data) + 0 * xs[0] for v in right(xs)]\n"
@@ -156,6 +160,7 @@ def test_gradients_are_graded(tmp_path):
     assert not grade.right and "result 1" in grade.problem
 
 
+@pytest.mark.slow
 def test_a_self_attention_that_is_not_causal(tmp_path):
     text = (
         "from graphattn.scalar import *\nfrom graphattn.scalar import SelfAttention as Right\n"
@@ -173,6 +178,7 @@ def test_a_graph_without_outputs_is_no_function(tmp_path):
     assert Graph("f").outputs == {}
 
 
+@pytest.mark.slow
 def test_the_command(capsys, tmp_path):
     def cli(*args):
         with pytest.raises(SystemExit) as stopped:

@@ -89,6 +89,7 @@ def test_demo(cli, golden):
     assert "Head 1" in Path("graphattn-demo/heads.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_demo_says_to_try_works(cli):
     out = cli("demo")[1]
     lines = out.partition("What to try next")[2].partition("Walk through")[0].strip().splitlines()

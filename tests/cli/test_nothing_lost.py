@@ -21,6 +21,7 @@ def call(*args, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit of file sizes there")
 @pytest.mark.parametrize("unbuffered", ("", "1"))
 @pytest.mark.parametrize(

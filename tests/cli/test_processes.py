@@ -37,6 +37,7 @@ def test_status_and_streams():
     assert err == b"graphattn: unknown op 'sofmax'; did you mean 'softmax'?\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("args", [["--help"], ["ops"], ["demo", "abab", "-o"]], ids=lambda args: args[0])
 def test_a_reader_who_is_not_there(args, unbuffered, tmp_path):
@@ -58,6 +59,7 @@ def test_a_reader_who_has_seen_enough(unbuffered):
     assert process.wait(timeout=120) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437"])
 def test_streams_that_cannot_show_everything(encoding):
     status, out, err = call("ops", PYTHONIOENCODING=encoding)
@@ -84,6 +86,7 @@ def test_what_programs_read_is_utf_8_in_any_locale():
     assert "고양이" in call(*args)[1].decode("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_colour_on_a_terminal_unless_NO_COLOR(tmp_path):
     import pty
@@ -123,6 +126,7 @@ def test_importing_the_command_line_is_light():
     assert told.stdout.split() == ["False", "False"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell that closes a stream")
 @pytest.mark.parametrize("closed", ["1", "2"], ids=["stdout", "stderr"])
 @pytest.mark.parametrize("args, status", [("ops", 0), ("trace block -o", 0), ("trace nothing", 2)])

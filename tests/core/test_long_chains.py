@@ -38,6 +38,7 @@ def test_a_long_chain_is_longer_than_the_stack():
     assert 10 * sys.getrecursionlimit() < LENGTH
 
 
+@pytest.mark.slow
 def test_a_long_chain_runs(chain):
     trace = run(chain, FEEDS)
     assert trace["y"] == [float(LENGTH)]

@@ -19,6 +19,7 @@ def test_law(law):
     obeys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], ids=lambda op: op.name)
 def test_law_on_each_op_twice(op, law):

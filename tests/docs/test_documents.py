@@ -23,6 +23,7 @@ def told(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUN, ids=told)
 def test_code_blocks_print_what_is_shown(path, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)

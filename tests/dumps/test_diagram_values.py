@@ -174,6 +174,7 @@ def test_boxes_without_room_are_said(monkeypatch):
         svg(g, trace=g.run({"x": [[1.0] * 4] * 4}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["block", "head", "op", "primitive"])
 @pytest.mark.parametrize("theme", ["light", "dark", "print"])
 def test_each_level_and_theme(level, theme):
@@ -208,6 +209,7 @@ def test_the_same_run_gives_the_same_text():
     assert dot(graph.at("op"), trace=trace) == dot(again_graph.at("op"), trace=again)
 
 
+@pytest.mark.slow
 def test_render_with_a_trace(tmp_path):
     graph, trace = run_of(n=2, heads=1, d=2)
     for suffix in (".svg", ".png", ".pdf", ".dot"):

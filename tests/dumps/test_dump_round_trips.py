@@ -62,6 +62,7 @@ def same_trace(trace):
     assert len(text.splitlines()) == text.count("\n")
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(cases())
 def test_random_graphs_and_their_traces(case):
@@ -85,6 +86,7 @@ def test_parts_of_random_traces(case, data):
         same_trace(run(case.graph, case.feeds, patch={some[0]: lambda value: value}, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], ids=lambda op: op.name)
 def test_every_sample_of_every_op(op):
     from random_graphs import Move

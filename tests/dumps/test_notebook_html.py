@@ -128,6 +128,7 @@ def test_tinted_cells_read_on_light_and_dark_pages(tint, page, ink):
     assert contrast(ink, _over(tint, page)) >= 4.5
 
 
+@pytest.mark.slow
 def test_a_graph_a_why_a_comparison_and_costs():
     trace = block()
     graph = trace.graph

@@ -126,6 +126,7 @@ def test_every_text_of_every_node_is_in_the_svg(drawn_block):
             assert "".join(text.split()) in "".join(shown[box.id].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", THEMES)
 def test_each_level_and_theme_is_well_formed(level, name):

@@ -60,6 +60,7 @@ def assert_same_bits(graph, feeds, level="op"):
 SAMPLES = [call for op in OPS.values() for call in calls(op)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["op", "primitive"])
 @pytest.mark.parametrize("call", SAMPLES, ids=lambda call: call.what)
 def test_every_sample_of_every_op(call, level):

@@ -57,6 +57,7 @@ def started(seed: int = 0):
 # ---------------------------------------------------------------- it learns
 
 
+@pytest.mark.slow
 def test_the_loss_falls() -> None:
     held_out, parameters, rng = started()
     losses = list(copying.train(parameters, 40, rng, held_out))

@@ -277,6 +277,7 @@ def test_cotangents_must_be_fed():
 # ---------------------------------------------------------------- depth
 
 
+@pytest.mark.slow
 def test_a_chain_of_20000_nodes():
     graph = Graph("chain")
     y = graph.input("x", (1,))
@@ -356,6 +357,7 @@ def test_as_python(derived):
 # ---------------------------------------------------------------- any graph
 
 
+@pytest.mark.slow
 def test_random_graphs():
     """Gradients are differences of values in 50 digits, and what Values say; every graph is sound."""
 

@@ -32,6 +32,7 @@ def test_the_message_is_the_report():
     assert "yours is the reference × 0.5" in str(told.value)
 
 
+@pytest.mark.slow
 def test_the_fixture(tmp_path):
     (tmp_path / "test_port.py").write_text(
         "from graphattn.builtin import specimen\n"

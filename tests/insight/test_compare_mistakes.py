@@ -50,6 +50,7 @@ def test_the_first_divergence_is_named(mistake):
     assert is_right(mistake, comparison), str(comparison)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", LOST)
 def test_it_is_named_through_rounding(precision):
     lost = set()

@@ -15,6 +15,7 @@ from graphattn.core.op import OPS
 SAMPLED = sorted(name for name, op in OPS.items() if op.samples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["block", "head", "op", "primitive"])
 @pytest.mark.parametrize("name", SAMPLED)
 def test_recomputes(name, level):

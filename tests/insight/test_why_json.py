@@ -54,6 +54,7 @@ def test_a_wrong_input_is_seen(head):
     assert not math.isclose(recompute(data), data["value"], rel_tol=1e-3)
 
 
+@pytest.mark.slow
 @given(cases(), st.sampled_from(["block", "head", "op", "primitive"]))
 def test_random_graphs_recompute(case, level):
     trace = run(case.graph, case.feeds, level=level, allow_nonfinite=True)
@@ -99,6 +100,7 @@ def test_gradients():
                 assert list(problems(trace, gradient, index)) == []
 
 
+@pytest.mark.slow
 def test_a_trained_model():
     trace = toy_induction("aba").run()
     for name, index in (("layer0.attention", (2, 2)), ("layer1.attention.q", (0, 1))):

@@ -32,6 +32,7 @@ def test_a_small_model_gives_what_transformers_gives(family):
         assert distance(trace["logits"], theirs["logits"]) <= TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_level_gives_the_same(family):
     model = pretrained(FOLDERS / family, ids=[3, 4, 5])
@@ -41,6 +42,7 @@ def test_every_level_gives_the_same(family):
     assert fuse(zoom(model.graph, "primitive")) == model.graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_wrong_weight_would_be_noticed(family):
     """Each trained tensor matters: a change of any of them changes what comes out."""

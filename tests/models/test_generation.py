@@ -12,6 +12,7 @@ from graphattn.models.generation import generate, next_text, next_tokens, past_o
 DECODERS = ("gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "gemma2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", DECODERS)
 def test_every_split_gives_what_the_whole_gives(family):
     ids = expected(family)["ids"]

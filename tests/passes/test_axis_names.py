@@ -38,6 +38,7 @@ def combinations(count):
         yield lambda slot, seed=seed: random.Random(f"{seed} {slot}").random() < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.expand is not None], ids=lambda op: op.name)
 def test_shape_rule_and_expansion_agree_on_axis_names(op):
     for sample in op.samples:

@@ -45,6 +45,7 @@ def scaled_sum(block, factors):
 # ---------------------------------------------------------------- any graph on Values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPS)
 def test_values_are_the_floats_bit_for_bit(name):
     """Every sample of every op, also with infinities and NaN in it."""
@@ -82,6 +83,7 @@ def test_a_patch_of_values_gets_gradients():
     assert grads(mine) == [[3.0, 3.0]] and trace["x"][0][0].grad == 0.0
 
 
+@pytest.mark.slow
 def test_constants_of_a_plan_are_shared_and_do_not_grow():
     graph = Graph()
     x = graph.input("x", (3, 4))

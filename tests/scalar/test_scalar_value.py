@@ -255,6 +255,7 @@ def test_a_backward_on_a_leaf_is_called():
 # ---------------------------------------------------------------- chains, graphs, memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [lambda v: v * 1.0, Value.relu, lambda v: dot([v], [Value(1.0)])])
 def test_a_hundred_thousand_operations(step):
     assert sys.getrecursionlimit() < 10_000

@@ -206,6 +206,7 @@ def test_growth_is_the_square():
     assert large.flops == 4 * small.flops and large.projection == 2 * small.projection
 
 
+@pytest.mark.slow
 def test_the_seed_decides_the_draws(written, tmp_path):
     assert scale_measured(64, 0) == scale_measured(64, 0) != scale_measured(64, 1)
     for path in write_experiments(tmp_path, seed=1):
