@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
+from inspect import cleandoc
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,8 @@ HELP = """
 
 def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """SOURCE and the options that `read_graph` takes."""
-    command.__doc__ = (command.__doc__ or "") + HELP
+    own = cleandoc(command.__doc__ or "")  # Python 3.13 has taken its indentation away already
+    command.__doc__ = f"{own}\n\n{cleandoc(HELP)}\n"
     return _with(GRAPH, command)
 
 
