@@ -379,7 +379,11 @@ def _progress() -> Progress:
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"),
         TextColumn("{task.fields[loss]}"), TimeRemainingColumn(),
     )  # fmt: skip
-    return Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty(), transient=True)
+    quiet = not sys.stderr.isatty()
+    console = Console(
+        file=sys.stderr, force_interactive=quiet or None
+    )  # rich 13 ends a bar that is none with a line
+    return Progress(*columns, console=console, disable=quiet, transient=True)
 
 
 def _positive(text: str) -> int:
