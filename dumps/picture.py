@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphattn.core.errors import GraphError, suggest
+from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.op import LEVELS, check_level
 from graphattn.core.trace import Trace
@@ -35,7 +35,7 @@ from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
 from graphattn.dumps.frame_labels import struck_labels
 from graphattn.dumps.layout import DPI, TooHard, dots_per_inch, laid_out, laid_out_as
 from graphattn.dumps.theme import theme as known_theme
-from graphattn.dumps.write import write_bytes, write_text
+from graphattn.dumps.write import ending_of, write_bytes, write_text
 
 LIMIT = 2000
 """More nodes than these are not laid out; the graph is folded."""
@@ -82,16 +82,7 @@ def render(
 
 def suffix_of(path: Any) -> str:
     """.svg, .png, .pdf or .dot, or a `GraphError` that lists them."""
-    try:
-        suffix = Path(path).suffix.lower()
-    except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
-    if suffix not in SUFFIXES:
-        raise GraphError(
-            f"a picture cannot be written to {os.fspath(path)!r}; expected a name that ends in"
-            f" {', '.join(SUFFIXES)}{suggest(suffix, SUFFIXES)}"
-        )
-    return suffix
+    return ending_of(path, SUFFIXES, "a picture")
 
 
 def _check(graph: Any, level: Any, theme: Any, timeout: Any) -> None:

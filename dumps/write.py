@@ -18,7 +18,22 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphattn.core.errors import GraphError
+from graphattn.core.errors import GraphError, suggest
+
+
+def ending_of(path: str | os.PathLike[str], endings: Collection[str], what: str) -> str:
+    """The ending of a path, in lower case. Raises a `GraphError` that lists `endings` where it is none of
+    them; `what` cannot be written so."""
+    try:
+        suffix = Path(path).suffix.lower()
+    except TypeError:
+        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+    if suffix not in endings:
+        raise GraphError(
+            f"{what} cannot be written to {os.fspath(path)!r}; expected a name that ends in"
+            f" {', '.join(endings)}{suggest(suffix, endings)}"
+        )
+    return suffix
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:

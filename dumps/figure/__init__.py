@@ -16,14 +16,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphattn.core.errors import GraphError, suggest
+from graphattn.core.errors import GraphError
 from graphattn.core.trace import Trace
 from graphattn.dumps.figure.arrange import page
 from graphattn.dumps.figure.canvas import Canvas
 from graphattn.dumps.figure.raster import raster
 from graphattn.dumps.figure.svg import svg
 from graphattn.dumps.theme import theme as known_theme
-from graphattn.dumps.write import write_bytes, write_text
+from graphattn.dumps.write import ending_of, write_bytes, write_text
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -65,13 +65,4 @@ def figure(trace: Trace, tensors: str | Iterable[str], theme: str = "light") -> 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """.svg, .png or .pdf, or a `GraphError` that lists them."""
-    try:
-        suffix = Path(path).suffix.lower()
-    except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
-    if suffix not in SUFFIXES:
-        raise GraphError(
-            f"a figure cannot be written to {os.fspath(path)!r}; expected a name that ends in"
-            f" {', '.join(SUFFIXES)}{suggest(suffix, SUFFIXES)}"
-        )
-    return suffix
+    return ending_of(path, SUFFIXES, "a figure")

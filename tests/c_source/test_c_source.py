@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from op_laws import kind_of
 
 import graphattn.ops  # noqa: F401
 from graphattn import Graph, GraphError, gradient, run
@@ -67,12 +68,6 @@ def test_the_toy_model(tmp_path):
     assert worst(toy.graph, toy.feeds, "op", tmp_path) <= 2
 
 
-def kind_of(cells):
-    if cells and all(isinstance(cell, bool) for cell in cells):
-        return "bool"
-    return "int" if cells and all(type(cell) is int for cell in cells) else "float"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["op", "primitive"])
 def test_every_sample_of_every_op(level, tmp_path):
@@ -85,7 +80,7 @@ def test_every_sample_of_every_op(level, tmp_path):
                     if value is None:
                         operands.append(None)
                         continue
-                    kind = kind_of(list(nested.flat(value)))
+                    kind = kind_of(value)
                     operands.append(graph.input(f"x{slot}", nested.shape_of(value, "x"), kind=kind))
                     feeds[operands[-1].name] = value
                 graph.apply(op, *operands, **sample.attributes, name="y")

@@ -12,6 +12,7 @@ pytest.importorskip("xlsxwriter")
 openpyxl = pytest.importorskip("openpyxl")
 
 import spreadsheet  # noqa: E402
+from op_laws import kind_of  # noqa: E402
 
 import graphattn.ops  # noqa: E402, F401
 from graphattn import Graph, GraphError, gradient, run  # noqa: E402
@@ -62,12 +63,6 @@ def formulas(data):
     ]
 
 
-def kind_of(cells):
-    if cells and all(isinstance(cell, bool) for cell in cells):
-        return "bool"
-    return "int" if cells and all(type(cell) is int for cell in cells) else "float"
-
-
 def fits(op, sample):
     """Whether a spreadsheet can hold what goes in and what comes out; sums that cancel are 0 there."""
     graph, feeds = Graph("one"), {}
@@ -84,7 +79,7 @@ def place(graph, feeds, op, sample):
         if operand is None:
             operands.append(None)
             continue
-        kind = kind_of(list(nested.flat(operand)))
+        kind = kind_of(operand)
         operands.append(graph.input(f"x{slot}", nested.shape_of(operand, "x"), kind=kind))
         feeds[operands[-1].name] = operand
     graph.apply(op, *operands, **sample.attributes, name="y")
