@@ -297,6 +297,16 @@ class Builders:
     ) -> Tensor:
         """attention, then feed-forward, each with norm and residual"""
 
+    def equal(
+        self,
+        a: Operand,
+        b: Operand,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (a = b)"""
+
     def erf(
         self,
         x: Operand,
@@ -370,6 +380,16 @@ class Builders:
         title: str | None = None,
     ) -> Tensor:
         """(x − mean) / √(variance + eps), each row"""
+
+    def less(
+        self,
+        a: Operand,
+        b: Operand,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+    ) -> Tensor:
+        """y = (a < b)"""
 
     def linear(
         self,
