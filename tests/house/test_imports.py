@@ -27,6 +27,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "builtin": ("core",),
     "stacks": ("core",),
     "conventions": ("core", "stacks"),
+    "onnx": ("core", "conventions", "passes"),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
     "models": ("core", "passes"),
@@ -43,6 +44,7 @@ WINGS = {  # who may be imported by whom, besides oneself
         "builtin",
         "model",
         "models",
+        "onnx",
         "weights",
         "scalar",
         "insight",
@@ -94,7 +96,8 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "click": ("cli",),
     "rich": ("cli",),
     "safetensors": ("core.tensor_file", "models.checkpoint:_of_file"),
-    "numpy": ("models.checkpoint:_of_file",),
+    "numpy": ("models.checkpoint:_of_file", "onnx"),
+    "onnx": ("onnx",),
     "tokenizers": ("models.tokens:tokenizer_of",),
     "dask": ("cli.commands.heads:_of_corpus",),
     "pytest": ("testing",),
@@ -186,8 +189,8 @@ def test_kernels_compute_with_the_standard_library_alone():
         if found.module.startswith("graphattn.ops.") or found.module in KERNELS:
             top = found.target.partition(".")[0]
             assert top == "graphattn" or top in sys.stdlib_module_names, str(found)
-    assert not set(OUTSIDE) & {"torch", "onnx", "scipy"}
-    assert OUTSIDE["numpy"] == ("models.checkpoint:_of_file",)  # safetensors maps files with it
+    assert not set(OUTSIDE) & {"torch", "scipy"}
+    assert OUTSIDE["numpy"] == ("models.checkpoint:_of_file", "onnx")  # safetensors and onnx come with it
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import GraphError, suggest
-from ...core.graph import Graph, Tensor
+from ...core.graph import Scope
 from ...core.nested import shown
 from ...core.specimen import Specimen
 from ..call import Call, read
-from .operator import OPERATORS, Inner, whole
+from .nodes import Building, OnnxNode
+from .operator import OPERATORS, whole
 
 FIELDS = ("op", "attrs", "inputs", "outputs")
 
@@ -37,38 +38,49 @@ def model(
     if opset is not None:
         whole("opset", opset, 1)
     call = Call("model")
-    g = call.graph
-    tensors: dict[str, Any] = {"": None}
+    places = Numbered()
+    building = Building(call.graph, places, opset)
     for name, value in inputs.items():
         if name in initializers and read(value, name, ("float", "int", "bool"))[2] == "float":
-            tensors[name] = call.parameter(_name(name), value)
+            tensor = call.parameter(_name(name), value)
         else:
-            tensors[name] = call.input(_name(name), value, kinds=("float", "int", "bool"))
-    known = dict(inputs)
+            tensor = call.input(_name(name), value, kinds=("float", "int", "bool"))
+        building.feed(name, tensor, value)
     for number, node in enumerate(nodes):
         op, attributes, taken, given = _fields(node, number)
         if op == "Constant":
             value = next((v for k, v in attributes.items() if k.startswith("value")), None)
             if value is None or len(given) != 1:
                 raise GraphError(f"node {number} is a Constant without a value; expected one, and one output")
-            known[given[0]] = value
-            tensors[given[0]] = g.constant(value, name=_name(given[0]))
-            continue
-        if op not in OPERATORS:
+            building.know(given[0], *_known(value, given[0]))
+        elif op not in OPERATORS:
             raise GraphError(f"node {number} is {shown(op)}; no such operator is known{suggest(op, OPERATORS)}")
-        with g.scope(f"{op}_{number}"):
-            results = _built(g, op, attributes, taken, given, opset, tensors, known)
-        for name, result in zip(given, results):
-            if name:
-                tensors[name] = result
-                if isinstance(result, Tensor):
-                    g.adopt_alias(_name(name), result.ref)
+        else:
+            building.add(OnnxNode(op, taken, given, attributes, path=(f"{op}_{number}",)))
     for name in outputs:
-        if name not in tensors:
-            raise GraphError(f"output {name!r} is no tensor of the model{suggest(name, tensors)}")
-    if any(isinstance(tensors[name], Inner) for name in outputs):
-        call.graph = g.at("op")
-    return call.specimen(**{_name(name): call.graph.tensor(tensors[name].name) for name in outputs})
+        if name not in building.values:
+            raise GraphError(f"output {name!r} is no tensor of the model{suggest(name, building.values)}")
+    results = building.results(outputs)
+    call.graph = building.graph
+    return call.specimen(**{_name(name): tensor for name, tensor in results.items()})
+
+
+class Numbered:
+    """A node's tensors stand in the scope op_number, whatever else there is at the top."""
+
+    def scope(self, node: OnnxNode) -> tuple[tuple[Scope, ...], str]:
+        return (), ".".join(node.path or [node.op])
+
+    def tensor(self, name: str) -> tuple[tuple[Scope, ...], str]:
+        return (), _name(name)
+
+    def alias(self, name: str) -> str:
+        return _name(name)
+
+
+def _known(value: Any, name: str) -> tuple[Any, str, tuple[int, ...]]:
+    cells, shape, kind = read(value, name, ("float", "int", "bool"))
+    return cells, kind, shape
 
 
 def _fields(node: Any, number: int) -> tuple[str, dict[str, Any], Sequence[str], Sequence[str]]:
@@ -81,37 +93,6 @@ def _fields(node: Any, number: int) -> tuple[str, dict[str, Any], Sequence[str],
     if not isinstance(attributes, Mapping) or not texts:
         raise GraphError(f"node {number} is {shown(node)}; expected attrs by name, and lists of tensor names")
     return node["op"], dict(attributes), names[0], names[1]
-
-
-def _built(
-    g: Graph, op: str, attributes: Mapping[str, Any], taken: Sequence[str], given: Sequence[str],
-    opset: int | None, tensors: Mapping[str, Any], known: Mapping[str, Any],
-) -> Sequence[Any]:  # fmt: skip
-    """The outputs of one node."""
-    operator = OPERATORS[op]
-    operands = []
-    for slot, name in enumerate(taken):
-        if name not in tensors:
-            raise GraphError(f"{op}: input {name!r} is not computed before{suggest(name, tensors)}")
-        static = operator.kinds(slot) is None
-        if static and name and name not in known:
-            raise GraphError(
-                f"{op}: input {name!r} must be known when the graph is built; expected an initializer"
-            )
-        value = read(known[name], name, ("int",))[0] if static and name else tensors[name]
-        if isinstance(value, Inner):
-            raise GraphError(f"{op}: input {name!r} stands inside another node; expected one that does not")
-        operands.append(value)
-    attributes = dict(attributes)
-    for slot, p in enumerate(operator.operands):  # what is an operand today was an attribute before
-        if p.name in attributes and operator.kinds(slot) is None:
-            operands += [None] * (slot + 1 - len(operands))
-            operands[slot] = attributes.pop(p.name)
-    operator.need(operands)
-    more = {"opset": opset, "outputs": len(given)}
-    told = {name: value for name, value in more.items() if name in operator.keywords and value is not None}
-    results = operator.build(g, *operands, **{**told, **operator.check(attributes)})
-    return [Inner(f"{g.path}.{r.name}") if isinstance(r, Inner) else r for r in results]
 
 
 def _name(name: str) -> str:
