@@ -38,9 +38,14 @@ DEPTH_LIMIT = 64
 Call = tuple[Op, Mapping[str, Any], list[Spec | None]]
 
 
-def expand_all(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
-    """The graph with every node expanded that is `chosen`, and those of the expansion that are. A
-    graph with none is returned as it is. Raises a `GraphError` where that would never end."""
+Build = Callable[..., Any]
+"""What builds a composite of smaller ops, as its `expand` does."""
+
+
+def expand_all(graph: Graph, chosen: Callable[[Node], bool | Build]) -> Graph:
+    """The graph with every node expanded that is `chosen` (by what chooses it, if that builds something),
+    and those of the expansion that are. A graph with none is returned as it is. Raises a `GraphError` where
+    that would never end."""
     calls: dict[str, Call] = {}
     while any(map(chosen, graph.nodes.values())):
         graph = _one_layer(graph, chosen, calls)
@@ -63,12 +68,14 @@ def to_kernels(graph: Graph) -> Graph:
     return expand_all(graph, chosen)
 
 
-def _one_layer(graph: Graph, chosen: Callable[[Node], bool], calls: dict[str, Call]) -> Graph:
+def _one_layer(graph: Graph, chosen: Callable[[Node], bool | Build], calls: dict[str, Call]) -> Graph:
     rebuild = Rebuild(graph)
     for node in graph.nodes.values():
-        if chosen(node):
+        how = chosen(node)
+        if how:
             _need_end(graph, node, calls)
-            rebuild.become(node, expand(rebuild.graph, node, rebuild.operands(node)))
+            build = how if callable(how) else None
+            rebuild.become(node, expand(rebuild.graph, node, rebuild.operands(node), build))
         else:
             rebuild.keep(node)
     return rebuild.finish()
@@ -87,15 +94,20 @@ def _need_end(graph: Graph, node: Node, calls: dict[str, Call]) -> None:
         outer = graph.scopes[outer].parent
 
 
-def expand(graph: Graph, node: Node, operands: tuple[Ref | None, ...]) -> tuple[Ref, ...]:
-    """Build a composite's expansion into `graph`, in a scope of its name; its outputs."""
-    assert node.op.expand is not None
+def expand(
+    graph: Graph, node: Node, operands: tuple[Ref | None, ...], build: Build | None = None
+) -> tuple[Ref, ...]:
+    """Build a composite's expansion, or what `build` makes instead of it, into `graph`, in a scope of its
+    name; its outputs."""
     before = len(graph)
     scope = Scope(node.name, node.op, operands, node.attributes, (), node.ports, node.title, node.scope)
     refs = padded(node.op, operands)
     given = [None if ref is None else Tensor(graph, ref) for ref in refs]
     with graph.within(scope):
-        built = node.op.told("expand", node.name, graph, *given, **node.attributes)
+        if build is None:
+            built = node.op.told("expand", node.name, graph, *given, **node.attributes)
+        else:
+            built = build(graph, *given, **node.attributes)
     if len(graph) == before:
         raise GraphError(f"{node.op.name} {node.name!r} expands to nothing; expected at least one node")
     refs = _results(graph, node, built if isinstance(built, tuple) else (built,))

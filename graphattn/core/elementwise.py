@@ -211,14 +211,28 @@ def absorbing(
     return replace(op, samples=(*op.samples, *more_samples))
 
 
+def absorbed(o: Any, y: Any, *factors: Any) -> Any:
+    """y in ONNX, with 0 where it is not finite and a factor is exactly 0; y, which is said, where that is
+    not asked for."""
+    if not o.exact:
+        o.say("infinity and NaN beside a factor of exactly 0 give NaN, not 0")
+        return y
+    hides = o.Equal(factors[0], 0.0)
+    for factor in factors[1:]:
+        hides = o.Or(hides, o.Equal(factor, 0.0))
+    return o.Where(o.And(hides, o.Or(o.IsInf(y), o.IsNaN(y))), 0.0, y)
+
+
 def both_bool(a: Spec, b: Spec) -> Spec:
     """The result of a logical op on two operands."""
     need_kind("bool", a=a, b=b)
     return Spec(*broadcast(a, b), "bool")
 
 
-def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any]) -> Op:
-    """An op that combines two bools cell by cell, stretching axes of size 1."""
+def logical(
+    name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any], operator: str
+) -> Op:
+    """An op that combines two bools cell by cell, stretching axes of size 1; ONNX calls it `operator`."""
     matrix, other = [[True, False, True], [True, True, False]], [[True, True, False], [False, True, False]]
     return binary(
         name,
@@ -226,6 +240,7 @@ def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], 
         formula,
         lambda numbers: function,
         title=name.removeprefix("logical_"),
+        onnx=operator,
         family="mask",
         shape=both_bool,
         cost=lambda a, b: 0,

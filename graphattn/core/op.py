@@ -16,6 +16,7 @@ attribute by keyword:
     masked(masks, values, x, *, …)          which cells of the result are hidden (`masks.py`)
     warn(values, y, x, *, …)                sentences on what a reader should know of this step
     gradient(g, dy, y, x, *, axis, empty)   builds the cotangent of each operand (a tuple)
+    onnx(o, x, *, axis, empty)              writes the same value with ONNX operators
 
 A rule that an op does not have is None. Operands are `Spec`s in every rule but `expand` and
 `gradient`, where they are the symbolic `Tensor`s of a graph.
@@ -23,6 +24,10 @@ A rule that an op does not have is None. Operands are `Spec`s in every rule but 
 `gradient` gets the cotangent `dy` of the result and the result `y` itself: tensors, or tuples of
 them where there are several results (with None in dy for one that nothing depends on). It returns a
 cotangent of the operand's shape for each operand, None for one that has none (left out, bool, int).
+
+`onnx` is the name of an operator that takes the same operands and no attribute ("Tanh"), or a rule whose
+`o` has every ONNX operator as a method (`o.Softmax(x, axis=axis)`; see `graphattn.onnx.writing.operators`).
+It may return None where there is no such operator for a call: the op is expanded then, as is one without.
 
 A composite that **hands on** options says so once, with `hands_on` and `**`:
 
@@ -130,7 +135,7 @@ class Parameter:
 
 RULES = {
     "shape": 0, "kernel": 1, "expand": 1, "explain": 1, "cost": 0, "masked": 3, "warn": 2, "gradient": 3,
-    "note": 0,
+    "note": 0, "onnx": 1,
 }  # fmt: skip
 """The rules that are called with operands, and how many arguments come before these."""
 
@@ -229,6 +234,8 @@ class Op:
     """The ways in which people get it wrong that no generator reaches (see `insight.variants`)."""
     guises: tuple[Declared, ...] = ()
     """Other ways in which people write the same thing, in which other mistakes can be made."""
+    onnx: str | Callable[..., Any] | None = None
+    """How it is written in ONNX: an operator's name, or a rule. None = as its expansion."""
     hands_on: str | None = None
     """The op whose parameters it takes as its own and passes on (see the module's docstring)."""
     sets: tuple[str, ...] = ()
@@ -239,7 +246,7 @@ class Op:
             return
         for name, before in RULES.items():
             rule = getattr(self, name)
-            if rule is not None:
+            if callable(rule):
                 object.__setattr__(self, name, Handing(self, rule, before))
         for name in ("mistakes", "guises"):
             declared = tuple(replace(d, build=Handing(self, d.build, 1)) for d in getattr(self, name))

@@ -68,13 +68,17 @@ def reduction(
     row: Callable[..., Any],
     bound: Callable[[Numbers], dict[str, Any]],
     explain: Callable[..., Expression],
+    operator: str,
     **more: Any,
 ) -> Op:
-    """An op that folds an axis; `row` is the function from a row to a row of one cell, and
-    `bound` gives the functions of the number type that it takes."""
+    """An op that folds an axis; `row` is the function from a row to a row of one cell, `bound` gives the
+    functions of the number type that it takes, and `operator` is what ONNX calls it."""
 
     def kernel(numbers: Numbers, x: Spec, *, axis: int) -> Kernel:
         return along_axis(row, x, axis, zero=numbers.lift(0), **bound(numbers))
+
+    def onnx(o: Any, x: Any, *, axis: int) -> Any:
+        return o.add(operator, x, (position(axis, x.rank),))
 
     return Op(
         **{
@@ -88,6 +92,7 @@ def reduction(
             "kernel": kernel,
             "explain": explain,
             "cost": lambda x, *, axis: x.size,
+            "onnx": onnx,
             "samples": (
                 Sample(([[0.5, -1.25, 2.0], [1e16, 1.0, -1e16]],)),
                 Sample(([[0.5, -1.25, 2.0], [0.25, 1.0, -3.0]],), {"axis": 0}),

@@ -2,6 +2,7 @@
 
     specimen = load("model.onnx", feeds)      a graph with its feeds: run it, draw it, ask it why
     operators("model.onnx")                   which operators it has, and which of them are read
+    save(graph, "model.onnx")                 a graph as a model of standard operators
 
 Tensors go by their ONNX names. What is computed of shapes and of integers that are fed is computed while
 the model is read; `specimen.graph.notes` says what the graph depends on by that.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_HOMES = {"load": "importing", "operators": "inventory"}
+_HOMES = {"load": "importing", "operators": "inventory", "save": "writing"}
 
 
 def __getattr__(name: str) -> Any:
@@ -26,4 +27,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
 
 
-__all__ = ["load", "operators"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["load", "operators", "save"]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -12,7 +12,7 @@ from ..core.op import register
 register(
     binary(
         "add", "⊕", "y = a + b", lambda numbers: numbers.add, operator.add, family="add", title="add",
-        linear=(("a", "b"),),
+        onnx="Add", linear=(("a", "b"),),
         gradient=lambda g, dy, y, a, b: (unbroadcast(g, dy, a), unbroadcast(g, dy, b)),
     )
 )  # fmt: skip

@@ -17,10 +17,14 @@ stands behind a mask never leaks.
 
 from __future__ import annotations
 
+import math
+
 from ..core.axes import Spec, describe, need_flag, need_int, need_kind, need_rank, need_size
 from ..core.errors import Rejected
 from ..core.op import Op, Reject, Sample, find, register
 from ..core.words import SUBSCRIPTS, shown
+
+HIDDEN = float("-inf")
 
 
 def shape(
@@ -129,6 +133,49 @@ def expand(
     return out, weights
 
 
+def onnx(
+    o, q, k, v, mask=None, bias=None, sink=None,
+    *, causal, offset, window, appended, scale, softcap, empty,
+):  # fmt: skip
+    """One Attention, whose operands are (batch, head, token, feature)."""
+    numbers = [1 / math.sqrt(q.shape[-1]) if scale is None else float(scale), float(softcap or 0)]
+    leads = {x.shape[:-2] for x in (q, k, v)}
+    one_lead = len(leads) == 1 and q.rank <= 4
+    if not o.has("Attention") or not one_lead or sink is not None or empty != "zero":
+        return None
+    if offset or appended or not all(map(o.holds, numbers)) or not q.size * k.size:
+        return None
+    if window is not None and not o.has("Attention", since=25):
+        return None
+    new = {2: (0, 1), 3: (1,), 4: ()}[q.rank]
+    n_q, n_k = q.shape[-2], k.shape[-2]
+    given = [o.Unsqueeze(x, new) if new else x for x in (q, k, v)]
+    masks = []
+    for x in (mask, bias):
+        if x is not None:
+            each_batch = x.rank == q.rank == 3
+            x = x if x.shape[-2:] == (n_q, n_k) else o.Expand(x, (*x.shape[:-2], n_q, n_k))
+            masks.append(o.Unsqueeze(x, (1,)) if each_batch else x)
+    if len(masks) == 2:
+        hides, added = masks
+        masks = [o.Where(hides, added, HIDDEN) if mask.kind == "bool" else o.Add(hides, added)]
+    sides = {"is_causal": int(causal)}
+    if window is not None:
+        sides |= {
+            f"{side}_window_size": -1 if size is None else size
+            for side, size in zip(("left", "right"), window, strict=True)
+        }
+    if scale is not None:
+        sides["scale"] = float(scale)
+    if softcap is not None:
+        sides["softcap"] = float(softcap)
+    found = o.Attention(*given, *masks, **sides, qk_matmul_output_mode=3, outputs=4)
+    y, weights = found[0], found[3]
+    if new:
+        y, weights = (o.Squeeze(x, new) for x in (y, weights))
+    return y, weights
+
+
 def note(*_, causal, window, **__) -> str:
     words = ["causal"] if causal else []
     if window is not None:
@@ -150,6 +197,7 @@ register(
         level="head",
         shape=shape,
         expand=expand,
+        onnx=onnx,
         note=note,
         symbols={"out": "Z{i}", "weights": "A{i}"},
         roles={"q": "Q", "k": "K", "v": "V", "weights": "weights"},

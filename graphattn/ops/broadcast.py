@@ -44,6 +44,10 @@ def gradient(g, dy, y, x, *, shape):
     return (unbroadcast(g, dy, x),)
 
 
+def onnx(o, x, *, shape):
+    return o.Expand(x, shape)
+
+
 def explain(index, x: Spec, *, shape):
     return cell_of(0, x, index)
 
@@ -58,6 +62,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -54,6 +54,10 @@ def gradient(g, dy, y, *xs, axis):
     return g.split(dy, tuple(x.shape[place] for x in xs), axis=place, name="parts")
 
 
+def onnx(o, *xs, axis):
+    return o.Concat(*xs, axis=position(axis, xs[0].rank))
+
+
 def explain(index, *xs: Spec, axis):
     place = position(axis, xs[0].rank)
     at = index[place]
@@ -74,6 +78,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("xs",),),
         gradient=gradient,

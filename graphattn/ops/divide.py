@@ -4,7 +4,7 @@ a, b: shapes that broadcast (right-aligned, size 1 stretches). Rejected where th
 `absorb_zeros`, a quotient that is not finite is 0 where a is exactly 0.
 """
 
-from ..core.elementwise import absorbing, over, times, unbroadcast
+from ..core.elementwise import absorbed, absorbing, over, times, unbroadcast
 from ..core.op import register
 
 
@@ -25,9 +25,15 @@ def gradient(g, dy, y, a, b, *, absorb_zeros):
     return unbroadcast(g, over(g, dy, b), a), unbroadcast(g, -over(g, times(g, dy, y), b), b)
 
 
+def onnx(o, a, b, *, absorb_zeros):
+    y = o.Div(a, b)
+    return absorbed(o, y, a) if absorb_zeros else y
+
+
 register(
     absorbing(
         "divide", "÷", "y = a / b", lambda numbers: numbers.divide, divide_absorbing,
         divide_cell_absorbing, "absorb_divide", linear=(("a",),), gradient=gradient,
+        onnx=onnx,
     )
 )  # fmt: skip

@@ -36,6 +36,13 @@ def gradient(g, dy, y, table, ids):
     return g.scatter_add(dy, ids, rows=table.shape[0]), None
 
 
+def onnx(o, table, ids):
+    """ONNX counts an index below 0 from the end; it is put behind the end, where it is refused."""
+    if o.exact:
+        ids = o.Where(o.Less(ids, 0), table.shape[0], ids)
+    return o.Gather(table, ids, axis=0)
+
+
 def explain(index, table: Spec, ids: Spec):
     *at, j = index
     return Cell(0, (Cell(1, tuple(at)), j))
@@ -51,6 +58,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("table",),),
         gradient=gradient,

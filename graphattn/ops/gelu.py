@@ -75,6 +75,12 @@ def gradient(g, dy, y, x, *, approximate):
     return (times(g, dy, half * (one + curve) + times(g, half * x, (one - curve * curve) * slope), name="d_x"),)
 
 
+def onnx(o, x, *, approximate):
+    """The constants inside ONNX's Gelu are float32."""
+    exact = o.holds(0.044715 if approximate == "tanh" else math.sqrt(2.0))
+    return o.Gelu(x, approximate=approximate) if o.has("Gelu") and exact else None
+
+
 def explain(index, x: Spec, *, approximate):
     cell = Cell(0, index)
     if approximate == "none":
@@ -96,6 +102,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -32,6 +32,6 @@ def explain(index, x: Spec):
 register(
     unary(
         "is_positive", "> 0", "y = (x > 0)", function, family="mask", shape=shape, explain=explain,
-        cost=lambda x: 0, masked=None,
+        onnx=lambda o, x: o.Greater(x, 0.0), cost=lambda x: 0, masked=None,
     )
 )  # fmt: skip

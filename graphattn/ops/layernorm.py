@@ -95,6 +95,13 @@ def gradient(g, dy, y, x, gamma, beta, *, eps):
     return d_x, d_gamma, None if beta is None else unbroadcast(g, dy, beta)
 
 
+def onnx(o, x, gamma, beta, *, eps):
+    if not o.holds(float(eps)) or not float(eps):
+        return None
+    gamma = o.full(x.shape[-1:], 1.0) if gamma is None else gamma
+    return o.LayerNormalization(x, gamma, beta, axis=-1, epsilon=float(eps))
+
+
 def explain(index, x: Spec, gamma, beta, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
@@ -146,6 +153,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         gradient=gradient,

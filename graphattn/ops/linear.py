@@ -65,6 +65,13 @@ def _rows(g, x):
     return x if len(x.shape) == 2 else g.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
+def onnx(o, x, w, b):
+    """Gemm takes matrices: the rows of all batches are one."""
+    rows = x if x.rank == 2 else o.Reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+    y = o.Gemm(rows, w, b, transB=1)
+    return y if x.rank == 2 else o.Reshape(y, (*x.shape[:-1], w.shape[0]))
+
+
 def explain(index, x: Spec, w: Spec, b):
     *lead, j = index
     y = total(multiply(Cell(0, (*lead, k)), Cell(1, (j, k))) for k in range(w.shape[1]))
@@ -88,6 +95,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         linear=(("x", "b"), ("w", "b")),

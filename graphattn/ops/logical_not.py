@@ -25,7 +25,7 @@ def function(numbers: Numbers):
 register(
     unary(
         "logical_not", "¬", "y = not x", function, title="not", family="mask", shape=shape, masked=None,
-        cost=lambda x: 0,
+        onnx="Not", cost=lambda x: 0,
         samples=(Sample(([[True, False], [False, False]],)), Sample((True,)), Sample(([[[True]]],))),
         rejects=(Reject((Spec((2,)),), {}, "x holds float; expected bool"),),
     )

@@ -74,6 +74,10 @@ def gradient(g, dy, y, x, mask):
     return unbroadcast(g, seen, x), None if mask.kind == "bool" else unbroadcast(g, seen, mask)
 
 
+def onnx(o, x, mask):
+    return o.Where(mask, x, HIDDEN) if mask.kind == "bool" else None
+
+
 def explain(index, x: Spec, mask: Spec):
     see, value = cell_of(1, mask, index), cell_of(0, x, index)
     if mask.kind == "bool":
@@ -108,6 +112,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         gradient=gradient,

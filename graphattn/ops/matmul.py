@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..core.axes import Spec, broadcast, need_flag, need_kind, need_rank, unify
 from ..core.cells import Cell, absorb, multiply, total
-from ..core.elementwise import cell_of, unbroadcast
+from ..core.elementwise import absorbed, cell_of, unbroadcast
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
 from ..core.op import Kernel, Op, Reject, Sample, find, register
@@ -92,6 +92,18 @@ def transposed(g, x):
     return x.T
 
 
+def onnx(o, a, b, *, absorb_zeros):
+    y = o.MatMul(a, b)
+    if not absorb_zeros:
+        return y
+    if not o.exact:
+        return absorbed(o, y)
+    left, right = o.Unsqueeze(a, (-1,)), o.Unsqueeze(b, (-3,))
+    kept = absorbed(o, o.Mul(left, right), left, right)
+    total = o.ReduceSum(kept, (-2,), keepdims=0)
+    return o.Where(o.Or(o.IsInf(y), o.IsNaN(y)), total, y)
+
+
 def explain(index, a: Spec, b: Spec, *, absorb_zeros):
     *lead, i, j = index
     at_a = cell_of(0, Spec(a.shape[:-2]), lead).index
@@ -110,6 +122,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("a",), ("b",)),
         gradient=gradient,

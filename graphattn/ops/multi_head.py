@@ -255,6 +255,55 @@ def expand(
     return out if w_o is None else g.linear(out, w_o, b_o, name="proj", title="output projection")
 
 
+def onnx(o, *operands, **attributes):
+    """One attention for all heads, where an operator can say it."""
+    given = {p.name for p, x in zip(find("multi_head").operands, operands, strict=True) if x is not None}
+    more = given & {"past_k", "appended_k", "sink"} or attributes["zero_key"] or attributes["offset"]
+    return together if o.together and not more and o.has("Attention") else None
+
+
+def together(
+    g, q, k, v, mask, w_q, b_q, w_k, b_k, w_v, b_v, w_o, b_o, bias, past_k, past_v, appended_k, appended_v,
+    gamma_q, gamma_k, cos, sin, sink,
+    *, heads, kv_heads, masks_by_head, zero_key, rotary, rotary_pairs, interleaved, eps_qk, **head,
+):  # fmt: skip
+    """The same with an axis for the heads, and one attention for all of them."""
+    q = q if w_q is None else g.linear(q, w_q, b_q, name="q", title="Q")
+    k = k if w_k is None else g.linear(k, w_k, b_k, name="k", title="K")
+    v = v if w_v is None else g.linear(v, w_v, b_v, name="v", title="V")
+    groups = heads if kv_heads is None else kv_heads
+    turns = angles(g, q, k, heads, cos, sin, rotary, rotary_pairs, head["offset"], 0)
+    q = turned(g, q, "q", heads, gamma_q, eps_qk, turns[0], interleaved)
+    k = turned(g, k, "k", groups, gamma_k, eps_qk, turns[1], interleaved)
+    parts = []
+    for name, x, count in (("q", q, heads), ("k", k, groups), ("v", v, groups)):
+        shape = (*x.shape[:-1], count, x.shape[-1] // count)
+        axes = (*x.axes[:-1], "head", x.axes[-1])
+        x = exchanged(g, g.reshape(x, shape, axes=axes, name=f"{name}_apart"), f"{name}_heads")
+        parts.append(g.repeat(x, heads // count, axis=-3, name=f"{name}_shared") if count < heads else x)
+    if not masks_by_head:
+        mask, bias = for_all_heads(g, mask, "mask"), for_all_heads(g, bias, "bias")
+    if sink is not None:
+        sink = g.reshape(sink, (heads, 1, 1), name="sinks")
+    out, _ = g.attention(*parts, mask, bias, sink, **head, name="heads", title="Heads")
+    rows = exchanged(g, out, "rows")
+    out = g.reshape(rows, (*rows.shape[:-2], heads * rows.shape[-1]), name="concat", title="concat heads")
+    return out if w_o is None else g.linear(out, w_o, b_o, name="proj", title="output projection")
+
+
+def exchanged(g, x, name):
+    """x with the two axes before the last exchanged."""
+    *lead, a, b, c = range(len(x.shape))
+    return g.transpose(x, perm=(*lead, b, a, c), name=name)
+
+
+def for_all_heads(g, x, name):
+    """A mask or bias with an axis of size 1 for the heads, where it has one for what comes before them."""
+    if x is None or len(x.shape) < 3:
+        return x
+    return g.reshape(x, (*x.shape[:-2], 1, *x.shape[-2:]), name=f"{name}_of_all", title=x.symbol)
+
+
 def angles(g, q, k, heads, cos, sin, rotary, pairs, offset, past):
     """(cos, sin) for the rows of q and of k, with an axis of size 1 for the heads; (None, None) without."""
     if rotary is None:
@@ -349,6 +398,7 @@ register(
         level="block",
         shape=shape,
         expand=expand,
+        onnx=onnx,
         note=note,
         hands_on="attention",
         sets=("appended",),

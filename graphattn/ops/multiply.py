@@ -7,7 +7,7 @@ factor is exactly 0, so that what a 0 hides never leaks; without it, 0 · ∞ is
 
 import operator
 
-from ..core.elementwise import absorbing, times, unbroadcast
+from ..core.elementwise import absorbed, absorbing, times, unbroadcast
 from ..core.op import register
 
 
@@ -28,9 +28,15 @@ def gradient(g, dy, y, a, b, *, absorb_zeros):
     return unbroadcast(g, times(g, dy, b), a), unbroadcast(g, times(g, dy, a), b)
 
 
+def onnx(o, a, b, *, absorb_zeros):
+    y = o.Mul(a, b)
+    return absorbed(o, y, a, b) if absorb_zeros else y
+
+
 register(
     absorbing(
         "multiply", "·", "y = a · b", lambda numbers: numbers.multiply, multiply_absorbing,
         multiply_cell_absorbing, "absorb", operator.mul, linear=(("a",), ("b",)), gradient=gradient,
+        onnx=onnx,
     )
 )  # fmt: skip

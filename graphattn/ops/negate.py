@@ -5,7 +5,7 @@ from ..core.op import register
 
 register(
     unary(
-        "negate", "−", "y = −x", lambda numbers: numbers.negate,
+        "negate", "−", "y = −x", lambda numbers: numbers.negate, onnx="Neg",
         linear=(("x",),),
         gradient=lambda g, dy, y, x: (-dy,),
     )

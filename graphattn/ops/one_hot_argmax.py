@@ -31,6 +31,18 @@ def kernel(numbers: Numbers, x: Spec, *, axis) -> Kernel:
     return along_axis(one_hot_argmax, x, axis, zero=numbers.lift(0), maximum=numbers.maximum)
 
 
+def onnx(o, x, *, axis):
+    """The first cell that is NaN counts as the largest, which only `exact` says."""
+    if not x.size:
+        return o.Greater(x, 0.0)
+    place = position(axis, x.rank)
+    count = o.integers(range(x.shape[place]), (x.shape[place], *[1] * (x.rank - place - 1)))
+    if o.exact:
+        strange = o.Where(o.IsNaN(x), 1.0, 0.0)
+        x = o.Where(o.Greater(o.ReduceMax(strange, (place,)), 0.0), strange, x)
+    return o.Equal(count, o.ArgMax(x, axis=place))
+
+
 def explain(index, x: Spec, *, axis):
     """Not below a later cell, and above every earlier one."""
     own, row = Cell(0, index), list(line(index, x, axis))
@@ -55,6 +67,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         cost=lambda x, *, axis: 0,
         samples=(

@@ -80,6 +80,13 @@ def gradient(g, dy, y, x, *, before, after, axis, value):
     return (g.split(dy, (before, size, after), axis=axis)[1],)
 
 
+def onnx(o, x, *, before, after, axis, value):
+    place = position(axis, x.rank)
+    pads = [0] * (2 * x.rank)
+    pads[place], pads[x.rank + place] = before, after
+    return o.Pad(x, tuple(pads), _value(x.spec, value))
+
+
 def explain(index, x: Spec, *, before, after, axis, value):
     place = position(axis, x.rank)
     at = index[place] - before
@@ -108,6 +115,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         linear=lambda x, *, before, after, axis, value: (

@@ -29,6 +29,10 @@ def kernel(numbers: Numbers, lengths: Spec, *, n) -> Kernel:
     return Kernel(padding_mask, 0, n=n)
 
 
+def onnx(o, lengths, *, n):
+    return o.Less(o.integers(range(n)), o.Unsqueeze(lengths, (-1,)))
+
+
 def explain(index, lengths: Spec, *, n):
     *at, j = index
     return Apply("less", (Literal(j, str(j)), Cell(0, tuple(at))))
@@ -44,6 +48,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         cost=lambda lengths, *, n: 0,
         samples=(

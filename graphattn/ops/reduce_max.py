@@ -24,4 +24,6 @@ def gradient(g, dy, y, x, *, axis):
     return (g.where(g.one_hot_argmax(x, axis=axis), dy, g.constant(0)),)
 
 
-register(reduction("reduce_max", "max", "y = max x", reduce_max_row, bound, explain, gradient=gradient))
+register(
+    reduction("reduce_max", "max", "y = max x", reduce_max_row, bound, explain, "ReduceMax", gradient=gradient)
+)

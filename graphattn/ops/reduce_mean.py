@@ -34,7 +34,7 @@ def gradient(g, dy, y, x, *, axis):
 
 register(
     reduction(
-        "reduce_mean", "μ", "y = Σ x / n", reduce_mean_row, bound, explain, level="op",
+        "reduce_mean", "μ", "y = Σ x / n", reduce_mean_row, bound, explain, "ReduceMean", level="op",
         family="norm", expand=expand, linear=(("x",),), gradient=gradient,
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )

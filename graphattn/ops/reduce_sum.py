@@ -26,5 +26,8 @@ def gradient(g, dy, y, x, *, axis):
 
 
 register(
-    reduction("reduce_sum", "Σ", "y = Σ x", reduce_sum_row, bound, explain, linear=(("x",),), gradient=gradient)
-)
+    reduction(
+        "reduce_sum", "Σ", "y = Σ x", reduce_sum_row, bound, explain, "ReduceSum", linear=(("x",),),
+        gradient=gradient,
+    )
+)  # fmt: skip

@@ -24,7 +24,7 @@ def function(numbers: Numbers):
 
 register(
     unary(
-        "relu", "⌐", "y = max(x, 0)", function, explain=explain, range=(0.0, math.inf),
+        "relu", "⌐", "y = max(x, 0)", function, explain=explain, onnx="Relu", range=(0.0, math.inf),
         gradient=lambda g, dy, y, x: (g.where(g.is_positive(x), dy, g.constant(0)),),
     )
 )  # fmt: skip

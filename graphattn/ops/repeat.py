@@ -35,6 +35,13 @@ def gradient(g, dy, y, x, *, times, axis):
     return (g.reshape(g.reduce_sum(apart, axis=place + 1), x.shape, axes=x.axes),)
 
 
+def onnx(o, x, *, times, axis):
+    place = position(axis, x.rank)
+    apart = o.Unsqueeze(x, (place + 1,))
+    wide = o.Expand(apart, (*x.shape[: place + 1], times, *x.shape[place + 1 :]))
+    return o.Reshape(wide, (*x.shape[:place], x.shape[place] * times, *x.shape[place + 1 :]))
+
+
 def explain(index, x: Spec, *, times, axis):
     place = position(axis, x.rank)
     return Cell(0, (*index[:place], index[place] // times, *index[place + 1 :]))
@@ -52,6 +59,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

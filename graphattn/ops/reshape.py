@@ -87,6 +87,10 @@ def gradient(g, dy, y, x, *, shape, axes):
     return (g.reshape(dy, x.shape, axes=x.axes),)
 
 
+def onnx(o, x, *, shape, axes):
+    return o.Reshape(x, _sizes(x.spec, shape))
+
+
 def explain(index, x: Spec, *, shape, axes):
     place = 0
     for i, size in zip(index, _sizes(x, shape), strict=True):
@@ -110,6 +114,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

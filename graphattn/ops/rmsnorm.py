@@ -63,6 +63,13 @@ def gradient(g, dy, y, x, gamma, *, eps):
     return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
 
 
+def onnx(o, x, gamma, *, eps):
+    if not x.size or not o.has("RMSNormalization") or not o.holds(float(eps)) or not float(eps):
+        return None
+    gamma = o.full(x.shape[-1:], 1.0) if gamma is None else gamma
+    return o.RMSNormalization(x, gamma, axis=-1, epsilon=float(eps))
+
+
 def explain(index, x: Spec, gamma, *, eps):
     *lead, j = index
     row = [Cell(0, (*lead, k)) for k in range(x.shape[-1])]
@@ -96,6 +103,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -7,6 +7,8 @@ Attention divides by √d_k (Vaswani et al. 2017, equation 1); ONNX multiplies b
 
 from __future__ import annotations
 
+import math
+
 from ..core import masks
 from ..core.axes import Spec
 from ..core.cells import Cell, Literal, divide, multiply
@@ -84,6 +86,12 @@ def gradient(g, dy, y, x, *, sqrt, divide, multiply):
     return (g.scale(dy, sqrt=sqrt, divide=divide, multiply=multiply),)
 
 
+def onnx(o, x, *, sqrt, divide, multiply):
+    if multiply is not None:
+        return o.Mul(x, float(multiply))
+    return o.Div(x, float(divide) if sqrt is None else math.sqrt(float(sqrt)))
+
+
 def explain(index, x: Spec, *, sqrt, divide, multiply):
     cell = Cell(0, index)
     if multiply is not None:
@@ -108,6 +116,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         linear=(("x",),),

@@ -6,6 +6,8 @@ x (…, d), ids (…) of int → y (rows, d): what embedding does, the other way
 
 from __future__ import annotations
 
+from math import prod
+
 from ..core import cells
 from ..core.axes import Spec, describe, need_kind, need_rank, need_size
 from ..core.cells import Apply, Cell, Literal
@@ -44,6 +46,12 @@ def gradient(g, dy, y, x, ids, *, rows):
     return g.embedding(dy, ids), None
 
 
+def onnx(o, x, ids, *, rows):
+    zeros = o.full((rows, x.shape[-1]), 0.0)
+    index = o.Reshape(ids, (prod(ids.shape), 1))
+    return o.ScatterND(zeros, index, o.Reshape(x, (prod(ids.shape), x.shape[-1])), reduction="add")
+
+
 def explain(index, x: Spec, ids: Spec, *, rows):
     r, j = index
     return cells.total(
@@ -68,6 +76,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         linear=(("x",),),
         gradient=gradient,
         explain=explain,

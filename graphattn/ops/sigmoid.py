@@ -38,7 +38,8 @@ def explain(index, x: Spec):
 
 register(
     unary(
-        "sigmoid", "sig", "y = 1 / (1 + exp(−x))", function, explain=explain, range=(0.0, 1.0),
+        "sigmoid", "sig", "y = 1 / (1 + exp(−x))", function, explain=explain, onnx="Sigmoid",
+        range=(0.0, 1.0),
         gradient=lambda g, dy, y, x: (times(g, dy, y * g.sigmoid(-x)),),
         cost=lambda x: 4 * x.size,
         samples=(

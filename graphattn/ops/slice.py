@@ -103,6 +103,17 @@ def _spread(g, dy, place, taken, size):
     return g.pad(dy, before, behind, axis=place) if before or behind else dy
 
 
+def onnx(o, x, *, at):
+    cuts = _cuts(x.spec, at)
+    ranges = [range(c, c + 1) if isinstance(c, int) else c for c in cuts]
+    first = -1 - 2**31  # before all, where steps go backwards
+    starts = tuple(r.start for r in ranges)
+    stops = tuple(r.stop if r.stop >= 0 else first for r in ranges)
+    y = o.Slice(x, starts, stops, tuple(range(x.rank)), tuple(r.step for r in ranges))
+    single = tuple(place for place, c in enumerate(cuts) if isinstance(c, int))
+    return o.Squeeze(y, single) if single else y
+
+
 def explain(index, x: Spec, *, at):
     left = iter(index)
     return Cell(0, tuple(c if isinstance(c, int) else c[next(left)] for c in _cuts(x, at)))
@@ -120,6 +131,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         gradient=gradient,
         cost=lambda x, *, at: 0,

@@ -63,6 +63,18 @@ def gradient(g, dy, y, x, *, axis, empty):
     return (times(g, y, g.subtract(dy, inner, name="centred")),)
 
 
+def onnx(o, x, *, axis, empty):
+    """ONNX gives NaN for a row with nothing visible."""
+    place = position(axis, x.rank)
+    y = o.Softmax(x, axis=place)
+    if empty == "nan" or o.always_visible(x, place):
+        return y
+    if not o.exact:
+        return o.Where(o.IsInf(o.ReduceMax(x, (place,)), detect_positive=0), 0.0, y)
+    seen = o.ReduceMax(o.Where(o.IsInf(x, detect_positive=0), 0.0, 1.0), (place,))  # a maximum may skip NaN
+    return o.Where(o.Greater(seen, 0.0), y, 0.0)
+
+
 def explain(index, x: Spec, *, axis, empty):
     row = list(line(index, x, axis))
     peak = named("max", maximum(row))
@@ -90,6 +102,7 @@ register(
         level="op",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -80,6 +80,12 @@ def gradient(g, dy, y, x, *, parts, axis):
     return (g.concat(*whole, axis=axis),)
 
 
+def onnx(o, x, *, parts, axis):
+    place = position(axis, x.rank)
+    sizes = tuple(_sizes(x.shape[place], parts, "cells"))
+    return o.Split(x, sizes, axis=place, outputs=len(sizes))
+
+
 def explain(index, x: Spec, *, parts, axis, port=0):
     place = position(axis, x.rank)
     start = _cuts(x, parts, axis)[port][0]
@@ -96,6 +102,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -46,6 +46,11 @@ def gradient(g, dy, y, *xs, axis, axis_name):
     return tuple(g.reshape(part, x.shape, axes=x.axes) for part, x in zip(parts, xs, strict=True))
 
 
+def onnx(o, *xs, axis, axis_name):
+    place = position(axis, xs[0].rank + 1)
+    return o.Concat(*(o.Unsqueeze(x, (place,)) for x in xs), axis=place)
+
+
 def explain(index, *xs: Spec, axis, axis_name):
     place = position(axis, len(index))
     return Cell(index[place], (*index[:place], *index[place + 1 :]))
@@ -63,6 +68,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("xs",),),
         gradient=gradient,

@@ -11,7 +11,7 @@ from ..core.op import register
 
 register(
     binary(
-        "subtract", "−", "y = a − b", lambda numbers: numbers.subtract, operator.sub,
+        "subtract", "−", "y = a − b", lambda numbers: numbers.subtract, operator.sub, onnx="Sub",
         linear=(("a", "b"),),
         gradient=lambda g, dy, y, a, b: (unbroadcast(g, dy, a), -unbroadcast(g, dy, b)),
     )

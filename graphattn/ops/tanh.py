@@ -5,7 +5,7 @@ from ..core.op import register
 
 register(
     unary(
-        "tanh", "tanh", "y = tanh x", lambda numbers: numbers.tanh, range=(-1.0, 1.0),
+        "tanh", "tanh", "y = tanh x", lambda numbers: numbers.tanh, onnx="Tanh", range=(-1.0, 1.0),
         gradient=lambda g, dy, y, x: (times(g, dy, 1 - y * y),),
     )
 )  # fmt: skip

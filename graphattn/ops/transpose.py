@@ -58,6 +58,10 @@ def gradient(g, dy, y, x, *, perm):
     return (g.transpose(dy, perm=None if perm is None else permuted(range(len(perm)), perm)),)
 
 
+def onnx(o, x, *, perm):
+    return o.Transpose(x, perm=_order(x, perm))
+
+
 def explain(index, x: Spec, *, perm):
     return Cell(0, permuted(index, _order(x, perm)))
 
@@ -72,6 +76,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -41,6 +41,10 @@ def gradient(g, dy, y, x, *, k, upper):
     return (g.trilu(dy, k=k, upper=upper),)
 
 
+def onnx(o, x, *, k, upper):
+    return o.Trilu(x, k, upper=int(upper))
+
+
 def explain(index, x: Spec, *, k, upper):
     i, j = index[-2:]
     if (j >= i + k) if upper else (j <= i + k):
@@ -68,6 +72,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -42,6 +42,12 @@ def kernel(numbers: Numbers, condition: Spec, a: Spec, b: Spec) -> Kernel:
     return Kernel(where, 0, 0, 0)
 
 
+def onnx(o, condition, a, b):
+    if a.kind == "bool" and not o.has("Where", "bool"):
+        return o.Or(o.And(condition, a), o.And(o.Not(condition), b))
+    return o.Where(condition, a, b)
+
+
 def explain(index, condition: Spec, a: Spec, b: Spec):
     return choose(*(cell_of(slot, spec, index) for slot, spec in enumerate((condition, a, b))))
 
@@ -65,6 +71,7 @@ register(
         level="primitive",
         shape=shape,
         kernel=kernel,
+        onnx=onnx,
         explain=explain,
         linear=(("a", "b"),),
         gradient=gradient,

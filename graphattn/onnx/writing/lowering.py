@@ -1,0 +1,156 @@
+"""A graph made of nothing but what has an ONNX operator.
+
+An op says with its `onnx` rule how it is written. What has no rule, or whose rule has no operator for a
+call, is expanded, until all has one: `lowered` is the graph at the level of ONNX. An op that has neither
+is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphattn.passes.zoom import DEPTH_LIMIT, expand_all
+
+from ...core import nested
+from ...core.errors import GraphError
+from ...core.graph import Graph, Node, Ref
+from ...core.interpreter import padded
+from ...core.op import Handing
+from ...core.packed import Packed
+from .operators import Fragment, Operators, Target, Value
+
+How = bool | Callable[..., Any]
+
+
+def lowered(graph: Graph, target: Target) -> Graph:
+    """The graph with every node expanded that has no operator of its own."""
+    known: set[str] = set()
+    for _ in range(DEPTH_LIMIT):
+        opened: dict[str, How] = {}
+        for node in graph.nodes.values():
+            if node.name not in known:
+                known.add(node.name)
+                how = _opened(graph, node, target)
+                if how:
+                    opened[node.name] = how
+        if not opened:
+            return graph
+        graph = expand_all(graph, lambda node, opened=opened: opened.get(node.name, False))
+        known -= set(opened)
+    raise GraphError(f"graph {graph.name!r} has composites in each other without end; expected an end to that")
+
+
+def _opened(graph: Graph, node: Node, target: Target) -> How:
+    """Whether a node is expanded, or by what."""
+    op = node.op
+    if op.fed or (not node.operands and op.kernel is not None):
+        return False
+    if isinstance(op.onnx, str):
+        kind = next((graph.spec(ref).kind for ref in node.operands if ref is not None), "float")
+        direct = op.expand is None or Operators(target, node.name).has(op.onnx, kind)
+        return not direct
+    written = None if op.onnx is None else ask(graph, node, target)[1]
+    if callable(written):
+        return Handing(op, written, 1) if op.hands_on else written
+    if written is None and op.expand is None:
+        raise GraphError(
+            f"{op.name} {node.name!r} has no ONNX operator and no expansion; expected an op with one of them"
+            " (see docs/add-an-op.md)"
+        )
+    return written is None
+
+
+def ask(
+    graph: Graph, node: Node, target: Target, names: Callable[[Ref], str] | None = None
+) -> tuple[Fragment, Any]:
+    """What the rule of a node writes, and what it returns."""
+    names = names or graph.tensor_name
+    given = [
+        None if ref is None else Value(names(ref), graph.spec(ref).kind, graph.spec(ref))
+        for ref in padded(node.op, node.operands)
+    ]
+    refs = {id(value): ref for value, ref in zip(given, node.operands)}
+    o = Operators(target, node.name, lambda x, axis: always_visible(graph, refs.get(id(x)), axis))
+    if isinstance(node.op.onnx, str):
+        return o.fragment, o.add(node.op.onnx, *given)
+    found = node.op.told("onnx", node.name, o, *given, **node.attributes)
+    return o.fragment, found
+
+
+# ---------------------------------------------------------------- what a softmax may be spared
+
+
+def always_visible(graph: Graph, ref: Ref | None, axis: int) -> bool:
+    """Whether every line of a tensor along an axis has a cell that no mask can hide: all masks on the way
+    to what was computed of finite numbers are constants, which together leave one."""
+    if ref is None:
+        return False
+    shape = graph.spec(ref).shape
+    masks: list[Any] = []
+    if not shape or not shape[axis] or not _only_masked(graph, ref, masks, shape):
+        return False
+    if not masks:
+        return True
+    flat = [list(nested.flat(mask)) for mask in masks]
+    seen = [all(cells) for cells in zip(*flat, strict=True)]
+    inner = 1
+    for size in shape[axis + 1 :]:
+        inner *= size
+    block = inner * shape[axis]
+    return all(
+        any(seen[start + i : start + block : inner])
+        for start in range(0, len(seen), block)
+        for i in range(inner)
+    )
+
+
+def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...]) -> bool:
+    """Whether what hides cells of a tensor are constants, which are added to `masks`, stretched."""
+    from ...core.interpreter import function_of
+    from ...core.op import find
+
+    todo, seen = [ref], set()
+    while todo:
+        ref = todo.pop()
+        if ref in seen:
+            continue
+        seen.add(ref)
+        node = graph.nodes[ref.node]
+        if node.op.fed:
+            return False
+        if not node.operands:
+            if not _finite(_constant(node)):
+                return False
+        elif node.op.family == "mask":
+            for operand in node.operands:
+                if operand is None:
+                    continue
+                if graph.spec(operand).kind != "bool":
+                    todo.append(operand)
+                    continue
+                mask = graph.nodes[operand.node]
+                if mask.operands or mask.op.fed or graph.spec(operand).rank > len(shape):
+                    return False
+                spec = graph.spec(operand)
+                stretch = function_of(find("broadcast"), [spec], {"shape": shape})
+                try:
+                    masks.append(stretch(_constant(mask)))
+                except (IndexError, TypeError, ValueError):
+                    return False
+        elif node.op.moves or node.op.masked is not None:
+            todo += [r for r in node.operands if r is not None]
+    return True
+
+
+def _constant(node: Node) -> Any:
+    """The value of a node without operands."""
+    from ...core.interpreter import function_of
+
+    return function_of(node.op, [], node.attributes)()
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, Packed):
+        return value.finite
+    return all(isinstance(cell, (bool, int)) or abs(cell) < float("inf") for cell in nested.flat(value))
