@@ -229,9 +229,7 @@ def both_bool(a: Spec, b: Spec) -> Spec:
     return Spec(*broadcast(a, b), "bool")
 
 
-def logical(
-    name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any], operator: str
-) -> Op:
+def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any], operator: str) -> Op:
     """An op that combines two bools cell by cell, stretching axes of size 1; ONNX calls it `operator`."""
     matrix, other = [[True, False, True], [True, True, False]], [[True, True, False], [False, True, False]]
     return binary(

@@ -37,7 +37,7 @@ matrix = [[0.5, float("inf"), -0.0], [1.0, float("-inf"), 3.0]]
 register(
     binary(
         "equal", "=", "y = (a = b)", lambda numbers: equal, equal, family="mask", shape=shape,
-        explain=explain, cost=lambda a, b: 0, masked=None,
+        explain=explain, onnx="Equal", cost=lambda a, b: 0, masked=None,
         samples=(
             Sample((matrix, [0.75, float("inf"), 0.0])),
             Sample((matrix, 1.0)),

@@ -22,7 +22,7 @@ matrix = [[0.5, float("inf"), -2.0], [1.0, float("-inf"), 3.0]]
 register(
     binary(
         "less", "<", "y = (a < b)", lambda numbers: numbers.less, less, family="mask", shape=shape,
-        cost=lambda a, b: 0, masked=None,
+        onnx="Less", cost=lambda a, b: 0, masked=None,
         samples=(
             Sample((matrix, [0.75, float("inf"), -2.0])),
             Sample((matrix, 1.0)),

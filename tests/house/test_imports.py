@@ -27,7 +27,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "builtin": ("core",),
     "stacks": ("core",),
     "conventions": ("core", "stacks"),
-    "onnx": ("core", "conventions", "passes"),
+    "onnx": ("core", "conventions", "dumps", "passes"),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
     "models": ("core", "passes"),
