@@ -1,4 +1,4 @@
-"""Graphs as ONNX models: each op's samples and the block come out of ONNX Runtime as the interpreter has them."""
+"""Graphs as ONNX models: samples and the block come out of ONNX Runtime as out of the interpreter."""
 
 import math
 from dataclasses import replace
