@@ -352,12 +352,13 @@ class Trace:
         return reach(self, tensor, *index)
 
     def sources(
-        self, tensor: str, *index: Any, by: str = "head", through: Iterable[str] = (), against: Any = None
-    ) -> Sources:
+        self, tensor: str, *index: Any, by: str = "head", through: Iterable[str] = (), against: Any = None,
+        ablate: int = 0,
+    ) -> Sources:  # fmt: skip
         """The parts of one cell, by what wrote it; see `graphattn.insight.sources`."""
         from ..insight.sources import sources
 
-        return sources(self, tensor, *index, by=by, through=through, against=against)
+        return sources(self, tensor, *index, by=by, through=through, against=against, ablate=ablate)
 
     def figure(self, tensors: str | Iterable[str], path: Any = None, **options: Any) -> Any:
         """Tensors as heat maps, into an .svg, .png or .pdf file, or shown by a notebook; see

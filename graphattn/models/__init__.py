@@ -10,6 +10,7 @@ transformers writes them, and a tokenizer if there is a text to split. Which fam
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ..core.errors import GraphError
@@ -25,7 +26,7 @@ from .tokens import tokens_of
 
 
 def pretrained(
-    folder: str | Path,
+    folder: str | Path | Folder,
     text: str | None = None,
     ids: Sequence[int] | None = None,
     layers: int | None = None,
@@ -38,7 +39,7 @@ def pretrained(
     layers: build only so many of its layers, from the first on, and nothing behind them. pooling: "mean" or
     "cls" for one vector of unit length for the sentence, where the folder itself does not say so. ignore:
     keys of config.json that you know to make no difference. past: keys and values of earlier tokens, which the
-    text goes on from (`generation.past_of`).
+    text goes on from (`generation.past_of`). A `Folder` instead of its path is opened once for many texts.
 
     Tensors by name: `token_embedding`, `position_embedding`, … `x` (what enters the first layer),
     `layer0.attention.head0.weights` and so on, `layer0`, … (after each layer), `hidden` (the last hidden
@@ -50,10 +51,10 @@ def pretrained(
     change what is computed and is not known, a tensor that is missing or of another shape, a text without
     tokens or longer than the model reads.
     """
-    path = Path(folder)
+    path = folder.path if isinstance(folder, Folder) else Path(folder)
     if path.suffix.lower() in PICKLED and path.is_file():
         raise refused_file(path)
-    place = Folder(path)
+    place = folder if isinstance(folder, Folder) else Folder(path)
     config = Config(place.json("config.json"), str(path / "config.json"))
     family = family_of(config.get("model_type"), config.where)
     vocabulary = config.size("vocab_size", family.VOCABULARY)
@@ -78,8 +79,13 @@ def pretrained(
 
 
 def read_text(folder: str | Path, text: str) -> Specimen:
-    """The model in a folder with a text, as workers of a corpus call it."""
-    return pretrained(folder, text)
+    """The model in a folder with a text, as workers of a corpus call it: the folder is opened once."""
+    return pretrained(_opened(folder), text)
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: str | Path) -> Folder:
+    return Folder(folder)
 
 
 def _name(path: Path) -> str:
@@ -88,4 +94,4 @@ def _name(path: Path) -> str:
     return f"model_{name}" if not name.isidentifier() else name
 
 
-__all__ = ["Past", "is_model_folder", "pretrained", "read_text"]
+__all__ = ["Folder", "Past", "is_model_folder", "pretrained", "read_text"]

@@ -48,7 +48,7 @@ class Checkpoint:
         self.folder = folder
         self._stored: dict[str, Stored] = {}
         self._taken: set[str] = set()
-        for stored in _tensors(folder):
+        for stored in folder.once("tensors", lambda: _tensors(folder)):
             name = _canonical(stored.name, prefixes)
             if name in self._stored:
                 raise GraphError(

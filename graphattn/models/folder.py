@@ -8,11 +8,13 @@ outside.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core.errors import GraphError
 
+Read = TypeVar("Read")
 JSON_LIMIT = 2**24
 """The largest config or index that is read, in bytes."""
 
@@ -32,6 +34,13 @@ class Folder:
                 f"{self.path} is not a folder; expected one with config.json and model.safetensors"
             )
         self._real = self.path.resolve()
+        self._read: dict[str, Any] = {}
+
+    def once(self, what: str, read: Callable[[], Read]) -> Read:
+        """What is read of it once, for all texts that come."""
+        if what not in self._read:
+            self._read[what] = read()
+        return self._read[what]
 
     def has(self, name: str) -> bool:
         return (self.path / name).exists() or (self.path / name).is_symlink()

@@ -35,9 +35,11 @@ def tokens_of(folder: Folder, text: str | None, ids: Sequence[int] | None, vocab
     if (text is None) == (ids is None):
         raise GraphError("a model reads either text or ids; expected one of them")
     if ids is None:
-        tokenizer = tokenizer_of(folder)
+        tokenizer = folder.once("tokenizer", lambda: tokenizer_of(folder))
         encoding = tokenizer.encode(_text(text))
-        names = tuple(label(tokenizer.id_to_token(i) or "") for i in range(vocabulary))
+        names = folder.once(
+            "vocabulary", lambda: tuple(label(tokenizer.id_to_token(i) or "") for i in range(vocabulary))
+        )
         found = Tokens(tuple(encoding.ids), tuple(map(label, encoding.tokens)), names)
     else:
         found = _by_hand(folder, ids)

@@ -75,7 +75,9 @@ def test_sources(cli):
     args = ("why", *TOY[:1], *cell, *TOY[1:], "--sources", "--by", "token", "--through", "layer0.*")
     assert "token_embedding of z₅ through layer0.attention.head1" in cli(*args)[1]
     assert "expected it with them" in refused(cli, "why", *TOY[:1], *cell, *TOY[1:], "--by", "token")
-    assert "--sources is a table of its own" in refused(cli, "why", *TOY[:1], *cell, "--sources", "--json")
+    assert "--sources is a table of its own" in refused(cli, "why", *TOY[:1], *cell, "--sources", "--markdown")
+    data = json.loads(cli("why", *TOY[:1], *cell, *TOY[1:], "--sources", "--ablate", "2", "--json")[1])
+    assert len(data["effects"]) == 2 and data["parts"][0]["sources"][1]["name"] == "layer0.attention.head1"
 
 
 def test_ablation(cli, tmp_path):

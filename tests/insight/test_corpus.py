@@ -54,6 +54,19 @@ def test_two_processes_give_the_same_also_when_one_is_lost(expected, tmp_path, m
     assert (tmp_path / "mark").exists()
 
 
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_also_when_a_worker_is_lost(expected, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the package distributed is not installed")
+    monkeypatch.setenv("GRAPHATTN_TEST_MARK", str(tmp_path / "mark"))
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**settings, silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert heads_of_texts(once_killed, TEXTS, client.get_executor()).record() == expected
+    assert (tmp_path / "mark").exists()
+
+
 def test_what_is_done_is_kept(expected, tmp_path):
     keep = tmp_path / "kept.jsonl"
     heads_of_texts(toy_induction, TEXTS[:4], keep=keep)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from dataclasses import replace
@@ -71,6 +72,36 @@ def test_sides_add_up_to_the_cell(toy):
     for which in (0, 1):
         assert math.fsum(found.side(which).values()) == pytest.approx(found.value, abs=1e-12)
     assert found.sides == ("Q₀", "K₀ᵀ")
+
+
+def test_what_is_lost_without_a_source(toy):
+    """The causal test: each source set to zero by hand, and everything behind it run again."""
+    found = toy.sources(*CELL, ablate=3)
+    assert len(found.effects) == 3
+    tensors = {"layer0.attention.head1": "layer0.attention.head1.out"}
+    for name, lost in found.effects.items():
+        tensor = tensors.get(name, name)
+        shape = nested.shape_of(toy[tensor])
+        model = toy_induction("qmxbzqmxbz")
+        without = model.run(patch={tensor: nested.full(shape, 0.0)})
+        assert lost == pytest.approx(found.value - nested.at(without[CELL[0]], CELL[1:]), abs=1e-12)
+    margin = toy.sources(*CELL, against=1, by="layer", ablate=1)
+    ((name, lost),) = margin.effects.items()
+    tensor = tensors.get(name, name)
+    without = toy_induction("qmxbzqmxbz").run(patch={tensor: nested.full(nested.shape_of(toy[tensor]), 0.0)})
+    row = without[CELL[0]][10]
+    assert lost == pytest.approx(margin.value - (row[6] - row[1]), abs=1e-12)
+    patched = toy_induction("qmxbzqmxbz").run(patch={"layer0": toy["layer0"]})
+    with pytest.raises(GraphError, match="patched tensors"):
+        patched.sources(*CELL, ablate=1)
+
+
+def test_as_json(toy):
+    found = toy.sources(*CELL, by="token", through=["layer0.*"], ablate=1)
+    record = json.loads(json.dumps(found.record()))
+    assert math.fsum(part["part"] for part in record["parts"]) + record["residue"] == pytest.approx(found.value)
+    assert len(record["parts"]) == len(found.parts) and record["sides"] == ["Q₀", "K₀ᵀ"]
+    assert list(record["effects"]) == list(found.effects)
 
 
 # ---------------------------------------------------------------- everywhere

@@ -7,7 +7,7 @@ from folders import FOLDERS, distance, expected
 
 from graphattn.core import nested
 from graphattn.core.run import run
-from graphattn.models import pretrained
+from graphattn.models import Folder, checkpoint, pretrained
 from graphattn.models.families import FAMILIES as FILES
 from graphattn.passes.zoom import fuse, zoom
 
@@ -69,3 +69,19 @@ def test_only_some_layers(family):
     model = pretrained(FOLDERS / family, ids=theirs["ids"], layers=1)
     assert list(model.graph.outputs) == ["hidden"]
     assert distance(model.run()["hidden"], theirs["hidden_states"][1]) <= TOLERANCE
+
+
+def test_a_folder_is_opened_once_for_many_texts(monkeypatch):
+    seen = []
+
+    def read(path):
+        seen.append(path)
+        return of_file(path)
+
+    of_file = checkpoint._of_file
+    monkeypatch.setattr(checkpoint, "_of_file", read)
+    folder = Folder(FOLDERS / "bert")
+    first, second = (pretrained(folder, ids=ids).run() for ids in ([2, 7, 5], [3, 1]))
+    assert len(seen) == 1
+    assert first["hidden"] == pretrained(FOLDERS / "bert", ids=[2, 7, 5]).run()["hidden"]
+    assert second["hidden"] == pretrained(FOLDERS / "bert", ids=[3, 1]).run()["hidden"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -48,6 +49,10 @@ class Depth(click.ParamType):
 @click.option(
     "--against", metavar="INDEX", help="With --sources: the difference to this cell of the last axis."
 )
+@click.option(
+    "--ablate", type=Whole(0), metavar="COUNT",
+    help="With --sources: what the cell loses without each of so many sources, the rest run again.",
+)  # fmt: skip
 @click.option("--digits", type=Whole(0), default=6, help="Decimals that are shown.  [6]")
 @click.option("--width", type=Whole(40), default=80, help="The longest line.  [80]")
 @click.option("--parts/--no-parts", default=True, help="Whether max, mean, Σ exp … are written out.  [--parts]")
@@ -57,7 +62,7 @@ class Depth(click.ParamType):
 @OUTPUT
 def command(
     tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, split: bool,
-    by: str | None, through: tuple[str, ...], against: str | None, digits: int, width: int, parts: bool,
+    by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int, width: int, parts: bool,
     markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
@@ -66,10 +71,12 @@ def command(
         raise GraphError("both --markdown and --json are given; expected one of them")
     if digits > 17:
         raise GraphError(f"--digits is {digits}; expected at most 17")
-    if not split and (by or through or against):
-        raise GraphError("--by, --through and --against say how --sources splits; expected it with them")
-    if split and (reach or markdown or as_json):
-        raise GraphError("--sources is a table of its own; expected no --reach, --markdown or --json beside it")
+    if not split and (by or through or against or ablate):
+        raise GraphError(
+            "--by, --through, --against and --ablate say how --sources splits; expected it with them"
+        )
+    if split and (reach or markdown):
+        raise GraphError("--sources is a table of its own; expected no --reach or --markdown beside it")
     specimen = read_specimen(**source)
     with progress("evaluating") as say:
         if specimen.trace is not None and level is None:
@@ -79,8 +86,10 @@ def command(
             trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
         say("looking back")
         if split:
-            found = trace.sources(tensor, *index, by=by or "head", through=through, against=against)
-            text = found.text()
+            found = trace.sources(
+                tensor, *index, by=by or "head", through=through, against=against, ablate=ablate or 0
+            )
+            text = json.dumps(found.record(), ensure_ascii=False, indent=1) if as_json else found.text()
         elif reach:
             found = trace.reach(tensor, *index)
             text = found.json() if as_json else found.markdown() if markdown else found.text(width)

@@ -8,7 +8,7 @@ parts. A score is a product, of a query and a key: its parts go by pairs, what w
 wrote the key's row. A weight has the parts of a difference of scores: ln(A[q, k] / A[q, k₂]).
 
 A part says what was added here; it is not what would be missing if its source were taken away, for the norms
-and weights in between would change (ablate it to see that). The method is direct logit attribution
+and weights in between would change (`ablate=` shows that beside it). The method is direct logit attribution
 (Elhage et al. 2021, "A mathematical framework for transformer circuits") for any cell, on any graph: ops say
 in `Op.linear` in which operands they are linear, and no op is known here but for the default cut.
 """
@@ -16,7 +16,7 @@ in `Op.linear` in which operands they are linear, and no op is known here but fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -28,6 +28,7 @@ from ...core.interpreter import padded
 from ...core.trace import Trace
 from ..heads import is_part
 from ..why.index import read_index, show_index
+from .ablation import effects, largest
 from .flow import Call, Key, Parts, Source, carried, carries, live_groups
 from .window import Window, cut, cut_spec, operand_windows, whole, windowed
 
@@ -41,7 +42,8 @@ TOLERANCE = 1e-11
 @dataclass(frozen=True)
 class Sources:
     """A cell and its parts. `parts` are by one source, or by two where the cell is a product; `sides` name
-    the factors then. `against` is the cell that it is compared with, where it is."""
+    the factors then. `against` is the cell that it is compared with, where it is. `effects`, where they were
+    asked for: by source, how much the cell loses when it is taken away and everything behind it runs again."""
 
     cell: str
     value: float
@@ -52,6 +54,7 @@ class Sources:
     against: str | None = None
     note: str = ""
     tokens: tuple[str, ...] = ()
+    effects: Mapping[str, float] | None = None
 
     def side(self, which: int = 0) -> dict[Source, float]:
         """The parts by one factor's sources, summed over the other's, largest first."""
@@ -66,6 +69,26 @@ class Sources:
 
         return sources_text(self, limit)
 
+    def record(self) -> dict[str, Any]:
+        """All of it as JSON holds it, every part with its exact number, largest first."""
+
+        def told(source: Source) -> dict[str, Any]:
+            fields = {"name": source.name, "token": source.token, "via": list(source.via)}
+            return {field: value for field, value in fields.items() if value not in (None, [])}
+
+        largest_first = sorted(self.parts.items(), key=lambda item: -abs(item[1]))
+        return {
+            "format": "graphattn sources 1",
+            "cell": self.cell,
+            "against": self.against,
+            "value": self.value,
+            "by": self.by,
+            "sides": list(self.sides),
+            "parts": [{"sources": [told(s) for s in key], "part": part} for key, part in largest_first],
+            "residue": self.residue,
+            "effects": None if self.effects is None else dict(self.effects),
+        }
+
     def __str__(self) -> str:
         return self.text()
 
@@ -74,15 +97,17 @@ class Sources:
 
 
 def sources(
-    trace: Trace, tensor: str, *index: Any, by: str = "head", through: Iterable[str] = (), against: Any = None
-) -> Sources:
+    trace: Trace, tensor: str, *index: Any, by: str = "head", through: Iterable[str] = (), against: Any = None,
+    ablate: int = 0,
+) -> Sources:  # fmt: skip
     """The parts of one cell.
 
     index: a number or a label for each axis. by: "head" tells every source apart, "layer" sums those of a
     layer, "token" tells the rows of a source apart. through: names or patterns (`layer0.*`) of heads and
     feed-forwards that are looked through, their attention weights and gates as recorded; what they carried
     says so. against: an index of the last axis: the parts of the difference to that cell. For an attention
-    weight, the scores' difference to the runner-up's is taken.
+    weight, the scores' difference to the runner-up's is taken. ablate: also take away so many sources, those
+    with the largest parts, one at a time, and say what the cell loses (`Sources.effects`): a run for each.
 
     Raises a `GraphError` where the cell is not linear in anything, a product of more than two things, hidden,
     or where the parts do not add up to it.
@@ -100,11 +125,14 @@ def sources(
     other = None if against is None else _index(trace, ref, (*at[:-1], against))
     if other == at:
         raise GraphError(f"{tensor} is compared with itself; expected another index of the last axis")
+    if type(ablate) is not int or ablate < 0:
+        raise GraphError(f"ablate is {ablate!r}; expected how many sources to take away")
     value, parts = walk.cell(ref, at)
     if other is not None:
         less, minus = walk.cell(ref, other)
         value -= less
         parts = {key: parts.get(key, 0.0) - minus.get(key, 0.0) for key in dict.fromkeys((*parts, *minus))}
+    single = parts
     if by == "layer":
         parts = _by_layer(parts)
     residue = value - math.fsum(parts.values())
@@ -114,10 +142,16 @@ def sources(
             f"the parts of {_cell_name(trace, ref, at)} add up to {value - residue:.9g}, but it is {value:.9g}:"
             " an op on the way is not linear as it says; expected the same"
         )
-    return Sources(
+    found = Sources(
         _cell_name(trace, ref, at), value, parts, walk.sides(ref, at), by, residue,
         None if other is None else _cell_name(trace, ref, other), note, trace.labels.get("token", ()),
     )  # fmt: skip
+    if not ablate:
+        return found
+    cells = [(ref, at, 1.0)] if other is None else [(ref, at, 1.0), (ref, other, -1.0)]
+    leaves = {name: leaf for leaf, name in walk.leaves.items()}
+    taken = {name: leaves[name] for name in largest(single, ablate)}
+    return replace(found, effects=effects(trace, cells, taken))
 
 
 class _Walk:

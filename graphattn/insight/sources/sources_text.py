@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WARNING = (
     "A part says what was added here, with norms and weights as recorded. It is not what would be missing",
-    "without its source: --patch NAME=zero takes that away and runs again.",
+    "without its source: --ablate takes the largest away, one at a time, and runs again.",
 )
 
 
@@ -37,6 +37,12 @@ def sources_text(found: Sources, limit: int) -> str:
         lines += [f"  {line}" for line in words.aligned(rows)]
     else:
         lines += ["", "by what wrote it", *_table(found, found.side(), limit)]
+    if found.effects is not None:
+        rows = [
+            [name, f"{lost:12.6f}"] for name, lost in sorted(found.effects.items(), key=lambda e: -abs(e[1]))
+        ]
+        lines += ["", "what the cell loses when a source is set to zero and the rest runs again"]
+        lines += [f"  {line}" for line in words.aligned(rows)]
     size = math.fsum(map(abs, found.parts.values()))
     lines += ["", f"the parts add up to within {abs(found.residue):.1e}, of {size:.4g} in all sizes", *WARNING]
     return "\n".join(lines) + "\n"
