@@ -62,8 +62,8 @@ class Depth(click.ParamType):
 @OUTPUT
 def command(
     tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, split: bool,
-    by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int, width: int, parts: bool,
-    markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
+    by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int, width: int,
+    parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
     came from. INDEX is a number or a label for each axis; negative numbers go behind `--`."""
