@@ -58,7 +58,7 @@ def test_parts_of_200_cells():
     draw = random.Random(12)
     n = len(trace["x"])
     for i in range(200):
-        layer, head = int(i % 20 == 0), draw.randrange(HEADS)
+        layer, head = int(i % 50 == 0), draw.randrange(HEADS)
         squeezed(
             trace.sources(f"layer{layer}.attention.head{head}.scaled", draw.randrange(n), draw.randrange(n))
         )
