@@ -39,7 +39,7 @@ def _short(graph: Graph) -> Graph:
     inside: dict[str, int] = {}
     for node in graph.nodes.values():
         if node.scope is not None:
-            inside[node.scope] = inside.get(node.scope, 0) + 1
+            inside[node.scope] = inside.get(node.scope, 0) + len(node.ports)  # with several, it keeps its scope
     parents = {scope.parent for scope in graph.scopes.values()}
     alone = {
         name for name, scope in graph.scopes.items()

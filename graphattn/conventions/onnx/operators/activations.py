@@ -133,7 +133,7 @@ def Softplus(g: Graph, X: Tensor) -> Outputs:
 
 def softplus(g: Graph, x: Tensor) -> Tensor:
     """max(x, 0) + ln(1 + e^(−|x|)), which does not overflow."""
-    far = g.add(g.relu(x, name="above_0"), g.relu(g.negate(x)), name="far")
+    far = absolute(g, x)
     rest = g.log(g.add(g.constant(1), g.exp(g.negate(far))), name="rest")
     return g.add(g.relu(x), rest)
 

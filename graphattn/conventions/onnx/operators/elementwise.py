@@ -163,7 +163,7 @@ def Abs(g: Graph, X: Tensor) -> Outputs:
 
 
 def absolute(g: Graph, x: Tensor) -> Tensor:
-    return g.add(g.relu(x, name="above_0"), g.relu(g.negate(x), name="below_0"))
+    return g.add(g.relu(x), g.relu(g.negate(x)))
 
 
 @operator("Y")

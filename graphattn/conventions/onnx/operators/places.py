@@ -60,16 +60,16 @@ def blocks(
     if list(places) == list(range(prod(x.shape) // size)):
         return x if x.shape == shape else g.reshape(x, shape, name=name)
     x = floats(g, x)
-    table = g.reshape(x, (prod(x.shape) // size, size), name="table")
-    rows = g.embedding(table, g.constant(tuple(places), name="places"), name="taken")
+    table = g.reshape(x, (prod(x.shape) // size, size))
+    rows = g.embedding(table, g.constant(tuple(places)))
     y = g.reshape(rows, shape, name=name)
     return g.equal(y, g.constant(1)) if kind == "bool" else y
 
 
 def nothing(g: Graph, x: Tensor, shape: Sequence[int]) -> Tensor:
     """A tensor of no cells, of the kind of x."""
-    row = g.reshape(x, (prod(x.shape),), name="row") if len(x.shape) != 1 else x
-    return g.reshape(g.slice(row, "0:0", name="none"), tuple(shape))
+    row = g.reshape(x, (prod(x.shape),)) if len(x.shape) != 1 else x
+    return g.reshape(g.slice(row, "0:0"), tuple(shape))
 
 
 def along(g: Graph, x: Tensor, ids: Sequence[int], axis: int, name: str | None = None) -> Tensor:
