@@ -17,6 +17,7 @@ from graphattn.core import nested
 from graphattn.dumps.page import link, write_page
 from graphattn.dumps.page import page as page_of
 from graphattn.insight.why.formula import joined
+from graphattn.weights.toy_induction import toy_induction
 
 pytestmark = pytest.mark.slow
 WEIGHTS = "attention.head0.weights"
@@ -188,6 +189,49 @@ def test_what_if_gives_what_python_gives(reader: Reader, block: Path):
         page.keyboard.press("Control+z")
         page.get_by_role("button", name="Undo").wait_for(state="detached")
         assert page.locator(".mark").count() == 0
+
+
+def shows(page: Any, name: str, expected: Any) -> None:
+    """The cells of a tensor as the page shows them are these numbers."""
+    box(page, name).click()
+    shown = page.locator(".panel > .map .cell").all_inner_texts()
+    for text, number in zip(shown, nested.flat(expected), strict=True):
+        assert float(text.replace("·\nhidden", "0")) == pytest.approx(number, rel=1e-3, abs=1e-3)
+
+
+def test_what_if_a_mask_let_a_token_see(reader: Reader, block: Path):
+    mask = "attention.head0.visible"
+    visible = [list(row) for row in run_of("block")[mask]]
+    assert visible[1][3] is False
+    visible[1][3] = True
+    expected = specimen("block", causal=True).run(labels=TOKENS, patch={mask: visible})
+    with reader.reading(block, link(run_of("block"), mask, (1, 3))) as page:
+        page.get_by_role("button", name="What if it were true").click()
+        assert value(page) == "true"
+        shows(page, WEIGHTS, expected[WEIGHTS])
+        hidden = page.locator(".panel > .map").first.locator(".hidden")
+        assert hidden.count() == 5  # of six that the mask hides
+        shows(page, "residual", expected["residual"])
+        page.evaluate(f"location.hash = '#t={mask}&c=1,3'")
+        page.get_by_role("button", name="What if it were false").click()
+        page.get_by_role("button", name="Undo").wait_for(state="detached")
+        assert page.locator(".mark").count() == 0
+
+
+def test_what_if_another_token_stood_there(reader: Reader, toy: Path):
+    trace = run_of("toy")
+    expected = toy_induction("qmxczqmxbz").run()
+    assert [a for a, b in zip(trace["ids"], expected["ids"]) if a != b] == [trace["ids"][4]]
+    with reader.reading(toy, link(trace, "ids", (4,))) as page:
+        for typed in ("1.5", "-1", "99999"):
+            page.locator("[data-number]").fill(typed)
+            page.keyboard.press("Enter")
+            assert "does not fit; expected a whole number from 0 to" in page.get_by_role("alert").inner_text()
+        page.locator("[data-number]").fill(str(expected["ids"][4]))
+        page.keyboard.press("Enter")
+        page.evaluate("location.hash = '#t=layer1.attention.head0.weights&c=10,6'")
+        page.locator("h3 .head", has_text="layer1.attention.head0.weights").wait_for()
+        assert float(value(page)) == pytest.approx(expected["layer1.attention.head0.weights"][10][6], rel=1e-9)
 
 
 def test_the_slider_and_its_undo(reader: Reader, toy: Path):
@@ -380,6 +424,20 @@ def _edited(page: Any) -> None:
     page.wait_for_selector(".mark")
 
 
+def _flipped(page: Any) -> None:
+    page.evaluate("location.hash = '#t=attention.head0.visible&c=1,3'")
+    page.get_by_role("button", name="What if it were true").click()
+
+
+def _numbers(page: Any) -> None:
+    page.get_by_role("button", name="The others side by side").click()
+
+
+def _walked(page: Any) -> None:
+    page.locator(".formula .source").first.click()
+    page.wait_for_selector(".trail li")
+
+
 def _predicting(page: Any) -> None:
     page.get_by_role("button", name="Predict").click()
 
@@ -395,7 +453,7 @@ def _menu(page: Any) -> None:
     page.get_by_role("button", name="Check").click()
 
 
-STATES = (_start, _cell, _edited, _predicting, _searching, _menu)
+STATES = (_start, _cell, _edited, _numbers, _walked, _flipped, _predicting, _searching, _menu)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -199,7 +199,7 @@ function TensorPanel({ trace, state, setState, run, which, box, moved, differenc
       <p class="op muted">{op.glyph} {op.title}: {op.formula}</p>
       {node.warnings?.map((warning) => <p key={warning} class="remark">{warning}</p>)}
       <HeatMap title={shortTitle(trace, tensor)} about={trace.describe(tensor)} record={record} labels={trace.labels(tensor)} values={values}
-        mask={trace.masks[which]![tensor] ?? null} share={trace.share(tensor) && !both} at={at} onSelect={pick} secret={secretTensor ? secret : undefined}
+        mask={run.masks[tensor] ?? null} share={trace.share(tensor) && !both} at={at} onSelect={pick} secret={secretTensor ? secret : undefined}
         moved={both ? undefined : changedCells(tensor, yours)} />
       {heads.length > 1 && (
         <p><button type="button" aria-pressed={state.heads} onClick={() => setState((now) => ({ ...now, heads: !now.heads }))}>The others side by side</button></p>
@@ -208,7 +208,7 @@ function TensorPanel({ trace, state, setState, run, which, box, moved, differenc
         <div class="heads">
           {heads.filter((other) => other !== tensor).map((other) => (
             <HeatMap key={other} title={trace.tensor(other).name} about="" record={trace.tensor(other)} labels={trace.labels(other)}
-              values={run.tensors[other] ?? null} mask={trace.masks[which]![other] ?? null} share={trace.share(other)}
+              values={run.tensors[other] ?? null} mask={run.masks[other] ?? null} share={trace.share(other)}
               at={at} moved={changedCells(other, run.tensors[other] ?? null)} onSelect={(cell) => go(other, cell)} />
           ))}
         </div>
@@ -248,7 +248,7 @@ function Chosen({ trace, state, setState, run, which, recorded, secret, at }: Ch
   const key = { tensor, at };
   const edit = state.edits.find((e) => e.tensor === tensor && e.at === at);
   const derivation = useMemo(
-    () => new Derivation(trace, run, (k) => !which && state.edits.some((e) => e.tensor === k.tensor && e.at === k.at), which),
+    () => new Derivation(trace, run, (k) => !which && state.edits.some((e) => e.tensor === k.tensor && e.at === k.at)),
     [run, which, state.edits],
   );
   const makers = trace.makers[tensor]!;
@@ -260,11 +260,11 @@ function Chosen({ trace, state, setState, run, which, recorded, secret, at }: Ch
   };
   const operands = new Map<number, Set<number>>();
   for (const source of why.sources) operands.set(source.tensor, (operands.get(source.tensor) ?? new Set()).add(source.at));
-  const scale = recorded ? largest(recorded, trace.masks[which]![tensor] ?? null) : 1;
+  const scale = recorded ? largest(recorded, trace.runs[which]!.masks[tensor] ?? null) : 1;
   return (
     <>
       <CellPanel why={why} makers={makers} maker={state.maker} kept={kept} recorded={recorded?.[at] ?? null} edited={edit !== undefined}
-        canMove={which === 0 && trace.tensor(tensor).kind === "float" && state.shown === "yours"} range={trace.share(tensor) ? 0.5 : scale}
+        canMove={which === 0 && state.shown === "yours"} bound={trace.bound(tensor)} range={trace.share(tensor) ? 0.5 : scale}
         onMaker={(maker) => setState((now) => ({ ...now, maker }))} onWalk={walk}
         onMove={(value) => setState((now) => ({ ...now, edits: [...now.edits.filter((e) => e.tensor !== tensor || e.at !== at), { tensor, at, value }] }))}
         onUndo={() => setState((now) => ({ ...now, edits: now.edits.filter((e) => e.tensor !== tensor || e.at !== at) }))}
@@ -272,7 +272,7 @@ function Chosen({ trace, state, setState, run, which, recorded, secret, at }: Ch
       <div class="sources">
         {[...operands].map(([operand, lit]) => (
           <HeatMap key={operand} title={trace.tensor(operand).name} about={`${trace.describe(operand)}: ${lit.size === 1 ? "1 cell" : `${lit.size} cells`} went into it`}
-            record={trace.tensor(operand)} labels={trace.labels(operand)} values={run.tensors[operand] ?? null} mask={trace.masks[which]![operand] ?? null}
+            record={trace.tensor(operand)} labels={trace.labels(operand)} values={run.tensors[operand] ?? null} mask={run.masks[operand] ?? null}
             share={trace.share(operand)} at={null} lit={lit} onSelect={(cell) => walk({ tensor: operand, at: cell })} />
         ))}
       </div>

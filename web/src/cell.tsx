@@ -17,6 +17,8 @@ export interface CellProps {
   edited: boolean;
   canMove: boolean;
   range: number;
+  /** Whole numbers that may be put in are below this. */
+  bound: number;
   onMaker: (maker: number) => void;
   onWalk: (key: Key) => void;
   onMove: (value: number) => void;
@@ -66,7 +68,8 @@ export function CellPanel(props: CellProps) {
         )}
         {!kept && why.remarks.map((remark) => <p key={remark} class="remark">{remark}</p>)}
       </div>
-      {props.canMove && !kept && <WhatIf key={`${entry.key.tensor} ${entry.key.at}`} {...props} />}
+      {props.canMove && !kept && entry.valueKind === "bool" && <Flip {...props} />}
+      {props.canMove && !kept && entry.valueKind !== "bool" && <WhatIf key={`${entry.key.tensor} ${entry.key.at}`} {...props} />}
     </section>
   );
 }
@@ -82,9 +85,22 @@ function Spans({ spans, onWalk }: { spans: Span[]; onWalk: (key: Key) => void })
   );
 }
 
-/** A number in place of the cell's: by slider, or typed. */
-function WhatIf({ why, recorded, edited, range, onMove, onUndo }: CellProps) {
+/** The other truth in place of the cell's. */
+function Flip({ why, edited, onMove, onUndo }: CellProps) {
   const { value } = why.entry;
+  return (
+    <div class="whatif">
+      <button type="button" data-flip onClick={() => (edited ? onUndo() : onMove(value ? 0 : 1))}>
+        What if it were {value ? "false" : "true"}
+      </button>
+    </div>
+  );
+}
+
+/** A number in place of the cell's: by slider, or typed; whole numbers are typed. */
+function WhatIf({ why, recorded, edited, range, bound, onMove, onUndo }: CellProps) {
+  const { value, valueKind } = why.entry;
+  const whole = valueKind === "int";
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState("");
   const frame = useRef(0);
@@ -97,7 +113,9 @@ function WhatIf({ why, recorded, edited, range, onMove, onUndo }: CellProps) {
     e.preventDefault();
     const next = Number(typed.replace("−", "-").replace("∞", "Infinity"));
     if (!typed.trim() || Number.isNaN(next)) setWrong(`“${typed.slice(0, 30)}” is no number; expected one like 0.25`);
-    else {
+    else if (whole && !(Number.isInteger(next) && (bound === Infinity || (next >= 0 && next < bound)))) {
+      setWrong(`“${typed.slice(0, 30)}” does not fit; expected a whole number${bound < Infinity ? ` from 0 to ${bound - 1}` : ""}`);
+    } else {
       setWrong("");
       onMove(next);
     }
@@ -105,18 +123,20 @@ function WhatIf({ why, recorded, edited, range, onMove, onUndo }: CellProps) {
   const finite = value !== null && Number.isFinite(value) ? value : 0;
   return (
     <form class="whatif" onSubmit={submit}>
+      {!whole && (
+        <label>
+          What if it were{" "}
+          <input type="range" min={-2 * span} max={2 * span} step="any" value={String(finite)} data-slider
+            aria-valuetext={numberText(value)} onInput={(e) => move(Number(e.currentTarget.value))} />
+        </label>
+      )}
       <label>
-        What if it were{" "}
-        <input type="range" min={-2 * span} max={2 * span} step="any" value={String(finite)} data-slider
-          aria-valuetext={numberText(value)} onInput={(e) => move(Number(e.currentTarget.value))} />
-      </label>
-      <label>
-        <span class="sr">Its number</span>
-        <input class="number" inputMode="decimal" size={12} value={typed} placeholder={numberText(value)} data-number
+        <span class={whole ? "" : "sr"}>{whole ? "What if it were " : "Its number"}</span>
+        <input class="number" inputMode="decimal" size={12} value={typed} placeholder={numberText(value, valueKind)} data-number
           onInput={(e) => setTyped(e.currentTarget.value)} />
       </label>
       <button type="submit">Set</button>
-      {edited && <button type="button" onClick={onUndo}>Undo (was {numberText(recorded)})</button>}
+      {edited && <button type="button" onClick={onUndo}>Undo (was {numberText(recorded, valueKind)})</button>}
       {wrong && <p class="problem" role="alert">{wrong}</p>}
     </form>
   );

@@ -25,7 +25,6 @@ export class Derivation {
     readonly trace: Trace,
     readonly run: Values,
     readonly moved: (key: Key) => boolean = () => false,
-    readonly which = 0,
   ) {}
 
   value(key: Key): number | null {
@@ -37,7 +36,7 @@ export class Derivation {
   }
 
   hidden(key: Key): boolean {
-    return this.trace.hidden(key, this.which);
+    return Boolean(this.run.masks[key.tensor]?.[key.at]);
   }
 
   /** How a cell came about, by its coarsest formula or by the maker that is given. */

@@ -24,13 +24,14 @@ export interface Maker {
 
 export interface Values {
   tensors: (Float64Array | null)[];
+  /** For each tensor, 1 for each cell that a mask hides; null where none does. */
+  masks: (Uint8Array | null)[];
 }
 
 export class Trace {
   readonly contents: Contents;
   readonly evaluator: Evaluator;
   readonly runs: Values[];
-  readonly masks: (Uint8Array | null)[][];
   /** The node that made each tensor. */
   readonly madeBy: number[] = [];
   /** What makes each tensor: the coarsest formula first. */
@@ -57,11 +58,14 @@ export class Trace {
     }
     contents.scopes.forEach((scope, place) => this.scopeByName.set(scope.name, place));
     this.makers = this.findMakers();
-    this.runs = numbers.map((all) => ({ tensors: contents.tensors.map((t) => slice(t, all)) }));
+    this.runs = numbers.map((all, run) => ({
+      tensors: contents.tensors.map((t) => slice(t, all)),
+      masks: contents.tensors.map((t) => {
+        const mask = run ? t.mask2 : t.mask;
+        return mask === undefined ? null : bits(contents.masks[mask]!, size(t));
+      }),
+    }));
     for (const run of this.runs) this.rebuild(run);
-    this.masks = (["mask", "mask2"] as const).map((which) =>
-      contents.tensors.map((t) => (t[which] === undefined ? null : bits(contents.masks[t[which]]!, size(t)))),
-    );
   }
 
   private findMakers(): Maker[][] {
@@ -133,10 +137,6 @@ export class Trace {
     return indexOf(key.at, this.tensor(key.tensor).shape);
   }
 
-  hidden(key: Key, run = 0): boolean {
-    return Boolean(this.masks[run]?.[key.tensor]?.[key.at]);
-  }
-
   /** For each axis, the labels as they are shown, or null. */
   labels(tensor: number): (string[] | null)[] {
     return this.labelsOf(tensor, 0);
@@ -154,6 +154,20 @@ export class Trace {
       const names = found && (found[which] ?? found[0]);
       return names && names.length === shape[i] ? names : null;
     });
+  }
+
+  /** For a tensor of whole numbers that choose a place elsewhere: how many places there are, at the least. */
+  bound(tensor: number): number {
+    let least = Infinity;
+    for (const node of this.usedBy[tensor]!.map((place) => this.node(place))) {
+      for (const output of node.outputs) {
+        const { rule } = this.tensor(output);
+        for (const piece of rule === undefined ? [] : (this.contents.rules[rule] as Rule)) {
+          for (const size of choosers(piece[3])) if (node.operands[size[0]] === tensor) least = Math.min(least, size[1]);
+        }
+      }
+    }
+    return least;
   }
 
   /** Whether the numbers of a tensor are a share of 1 (softmax), which is drawn on a scale of 0 to 1. */
@@ -177,6 +191,13 @@ export class Trace {
     }
     return found;
   }
+}
+
+/** (slot, size) of each cell that chooses a place of another operand, in an expression. */
+function choosers(tree: Tree): [number, number][] {
+  if (tree[0] === "v") return tree[5].map(([, size, cell]) => [cell[1] as number, size]);
+  if (tree[0] === "f") return (tree.slice(3) as Tree[]).flatMap(choosers);
+  return tree[0] === "r" ? choosers(tree[4]) : [];
 }
 
 function slice(tensor: TensorRecord, all: Float64Array): Float64Array | null {

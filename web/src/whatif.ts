@@ -69,6 +69,12 @@ export class WhatIf {
       if (!changed.has(tensor) || !values || !recorded || !before) return recorded;
       return values.map((value, i) => (Object.is(value, before[i]) ? recorded[i]! : value));
     });
-    return { values: { tensors: shown }, changed };
+    // a hidden cell whose number is another one is hidden no more
+    const masks = this.run.masks.map((mask, tensor) => {
+      const [values, recorded] = [shown[tensor], this.run.tensors[tensor]];
+      if (!mask || !changed.has(tensor) || !values || !recorded) return mask;
+      return mask.map((hidden, i) => (Object.is(values[i], recorded[i]) ? hidden : 0));
+    });
+    return { values: { tensors: shown, masks }, changed };
   }
 }
