@@ -5,7 +5,7 @@
      "ops":     [{name, title, glyph, formula, family, level, note?, moves?, fed?, given?, share?}],
      "rules":   [rule, …]      see `rules.py`
      "masks":   [text]         a bit for each cell, in hex
-     "tensors": [{name, shape, axes, kind, rule or text?, mask?, data, patched?}],
+     "tensors": [{name, shape, axes, kind, rule or text?, mask?, data, patched?, below?}],
      "nodes":   [{name, op, operands: [tensor or null], outputs: [tensor], scope?, note, warnings?, absorbed?}],
      "scopes":  [{name, op or null, title, operands, outputs, parent, rules: [rule by output] or null}],
      "views":   {scope: view}  see `views.py`
@@ -30,7 +30,7 @@ from graphattn.core.op import LEVELS, Op
 from graphattn.core.trace import Trace
 from graphattn.core.words import listed, subscript
 from graphattn.dumps.page.record import Record, product_of_rows, record
-from graphattn.dumps.page.rules import rule_json, rule_of, texts_json, texts_of
+from graphattn.dumps.page.rules import choosers, rule_json, rule_of, texts_json, texts_of
 from graphattn.dumps.page.views import ROOT, tensor_names, views
 from graphattn.dumps.rows import is_share
 from graphattn.dumps.table import label
@@ -149,6 +149,11 @@ class _Writer:
         rule = self._rule(node.op, node.operands, node.attributes, port, spec.shape, len(node.ports))
         if rule is not None:
             told["text" if not node.operands else "rule"] = rule
+            for slot, size in choosers(self.rule_list[rule] if node.operands else []):
+                chooser = self.tensors[
+                    self.place[node.operands[slot]]
+                ]  # its numbers choose one of `size` places
+                chooser["below"] = min(size, chooser.get("below", size))
         masks = [r.masks.get(ref) for r in self.records]
         for key, mask in zip(("mask", "mask2"), masks):
             if mask is not None and any(mask):

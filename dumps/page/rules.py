@@ -293,6 +293,16 @@ def rule_json(pieces: Sequence[Piece]) -> list[Any]:
     return [_piece_json(piece) for piece in pieces]
 
 
+def choosers(rule: Any) -> Iterator[tuple[int, int]]:
+    """(slot, size) of the cells that choose a place among so many, of a rule as JSON holds it."""
+    if isinstance(rule, list):
+        if rule and rule[0] == "v":
+            yield from ((cell[1], size) for _, size, cell in rule[5])
+        else:
+            for part in rule:
+                yield from choosers(part)
+
+
 def texts_json(pieces: Sequence[Piece]) -> list[Any]:
     """[[low, high, [words, …], [[first, [stride by axis]], …]], …]"""
     found = []

@@ -14,13 +14,12 @@ from graphattn.dumps.trace_text import trace_text
 from graphattn.dumps.wording import clean
 
 ABOUT = (
-    "A run of an attention graph, number by number, written by graphattn. With scripts, any box of the diagram"
-    " opens in place and every number says how it came about; the page needs nothing from elsewhere and sends"
-    " nothing. Without scripts, here are its picture and its text."
+    "A run of a graph, by graphattn. With scripts, boxes open in place and each number says how it came about;"
+    " nothing is fetched or sent. Without, here are its picture and text."
 )
 TEXT_LIMIT = 8
 """Rows and columns of a tensor in the dump."""
-TEXT_SIZE = 3_500
+TEXT_SIZE = 2_900
 """The most letters of the dump."""
 MOST_BOXES = 60
 MOST_CELLS = 300_000

@@ -264,7 +264,7 @@ function Chosen({ trace, state, setState, run, which, recorded, secret, at }: Ch
   return (
     <>
       <CellPanel why={why} makers={makers} maker={state.maker} kept={kept} recorded={recorded?.[at] ?? null} edited={edit !== undefined}
-        canMove={which === 0 && state.shown === "yours"} bound={trace.bound(tensor)} range={trace.share(tensor) ? 0.5 : scale}
+        canMove={which === 0 && state.shown === "yours"} bound={trace.tensor(tensor).below ?? Infinity} range={trace.share(tensor) ? 0.5 : scale}
         onMaker={(maker) => setState((now) => ({ ...now, maker }))} onWalk={walk}
         onMove={(value) => setState((now) => ({ ...now, edits: [...now.edits.filter((e) => e.tensor !== tensor || e.at !== at), { tensor, at, value }] }))}
         onUndo={() => setState((now) => ({ ...now, edits: now.edits.filter((e) => e.tensor !== tensor || e.at !== at) }))}

@@ -90,7 +90,7 @@ function Flip({ why, edited, onMove, onUndo }: CellProps) {
   const { value } = why.entry;
   return (
     <div class="whatif">
-      <button type="button" data-flip onClick={() => (edited ? onUndo() : onMove(value ? 0 : 1))}>
+      <button type="button" onClick={() => (edited ? onUndo() : onMove(value ? 0 : 1))}>
         What if it were {value ? "false" : "true"}
       </button>
     </div>

@@ -39,6 +39,8 @@ export interface TensorRecord {
   mask2?: number;
   data?: number | null;
   patched?: true;
+  /** Its whole numbers choose a place in another tensor, of so many. */
+  below?: number;
 }
 
 export interface NodeRecord {

@@ -156,20 +156,6 @@ export class Trace {
     });
   }
 
-  /** For a tensor of whole numbers that choose a place elsewhere: how many places there are, at the least. */
-  bound(tensor: number): number {
-    let least = Infinity;
-    for (const node of this.usedBy[tensor]!.map((place) => this.node(place))) {
-      for (const output of node.outputs) {
-        const { rule } = this.tensor(output);
-        for (const piece of rule === undefined ? [] : (this.contents.rules[rule] as Rule)) {
-          for (const size of choosers(piece[3])) if (node.operands[size[0]] === tensor) least = Math.min(least, size[1]);
-        }
-      }
-    }
-    return least;
-  }
-
   /** Whether the numbers of a tensor are a share of 1 (softmax), which is drawn on a scale of 0 to 1. */
   share(tensor: number): boolean {
     return this.makers[tensor]!.some((maker) => maker.op.share);
@@ -191,13 +177,6 @@ export class Trace {
     }
     return found;
   }
-}
-
-/** (slot, size) of each cell that chooses a place of another operand, in an expression. */
-function choosers(tree: Tree): [number, number][] {
-  if (tree[0] === "v") return tree[5].map(([, size, cell]) => [cell[1] as number, size]);
-  if (tree[0] === "f") return (tree.slice(3) as Tree[]).flatMap(choosers);
-  return tree[0] === "r" ? choosers(tree[4]) : [];
 }
 
 function slice(tensor: TensorRecord, all: Float64Array): Float64Array | null {
