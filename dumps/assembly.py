@@ -110,7 +110,7 @@ class Assembly:
         )
 
     def alias(self, name: str, ref: Ref) -> None:
-        """Let another name stand for a tensor."""
+        """Let another name stand for a tensor: any text, as other formats call their tensors."""
         self._free(name, ref, "alias", self.graph.aliases)
         self.graph.adopt_alias(name, ref)
 
@@ -150,7 +150,7 @@ class Assembly:
             raise GraphError(f"{who} is in scope {scope!r}; expected a scope that is declared before it")
 
     def _free(self, name: str, ref: Ref, what: str, table: Mapping[str, Any]) -> None:
-        _check(name)
+        _check(name, what == "alias")
         if name in table:
             raise GraphError(f"{what} {name!r} is declared already; expected a new name")
         if self.tensors.get(name, ref) != ref or (name in self.graph.nodes and ref.node != name):
@@ -181,13 +181,14 @@ class Assembly:
             raise GraphError(f"{who}: its attributes ask for more memory than there is") from None
 
 
-def _check(name: Any) -> None:
+def _check(name: Any, any_text: bool = False) -> None:
     if isinstance(name, str) and (len(name) > NAME_LIMIT or name.count(".") >= DEPTH_LIMIT):
         raise GraphError(
             f"{name[:40]!r}… is too long for a name; expected at most {NAME_LIMIT} letters"
             f" and {DEPTH_LIMIT} parts"
         )
-    check_name(name)
+    if not any_text:
+        check_name(name)
 
 
 def _check_operands(op: Op, who: str, refs: Sequence[Ref | None]) -> None:

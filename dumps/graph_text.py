@@ -17,8 +17,9 @@ defaults are left out. A scope holds, indented, the nodes that a composite was e
 first line is the composite, and `return` names its outputs. Inside a scope names are short:
 `keys` is the tensor `head.keys`, and a word means the innermost tensor that it can mean there (a
 word with a leading dot is counted from the top). `scope name` alone is a plain group; `again name`
-goes on with a scope whose nodes do not stand together. What follows `#` is for people. `end` is
-there so that a file that was cut off is noticed.
+goes on with a scope whose nodes do not stand together. An alias may be any text, in double quotes
+where it is not a name. What follows `#` is for people. `end` is there so that a file that was cut off
+is noticed.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class _Writer:
         yield ""
         yield from self._body()
         for name, ref in graph.aliases.items():
-            yield f"alias {name} = {graph.tensor_name(ref)}"
+            yield f"alias {name if _is_word(name) else quote(name)} = {graph.tensor_name(ref)}"
         for name, tensor in graph.outputs.items():
             yield f"output {name} = {tensor.name}"
         yield "end"
@@ -313,10 +314,17 @@ class _Reader:
             words.append(line.word("a tensor"))
 
     def _name(self, assembly: Assembly, line: Line) -> None:
-        what, name = line.word(), line.word()
+        what = line.word()
+        quoted = what == "alias" and line.peek().startswith('"')
+        name = line.text() if quoted else line.word()
         line.need("=")
         ref = assembly.exactly(line.word("a tensor"), f"{what} {name!r}")
         assembly.alias(name, ref) if what == "alias" else assembly.output(name, ref)
+
+
+def _is_word(alias: str) -> bool:
+    """Whether an alias, which may be any text, stands in a line as it is."""
+    return all(map(str.isidentifier, alias.split(".")))
 
 
 def check_header(text: str, header: str) -> None:

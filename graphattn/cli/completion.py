@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from ..core.op import LEVELS
 
-ENDINGS = (".txt", ".json", ".py", ".safetensors", ".npz")
+ENDINGS = (".txt", ".json", ".py", ".onnx", ".safetensors", ".npz")
 
 
 def _matching(names: Any, incomplete: str) -> list[CompletionItem]:

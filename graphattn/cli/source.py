@@ -1,7 +1,8 @@
 """What a command works on: SOURCE and the options that go with it, as a `Specimen`.
 
 SOURCE is the name of a built-in graph, or a file: a graph or trace that was saved (text or JSON), a
-Python file that defines a graph, or the weights of one head; or the folder of a trained model.
+Python file that defines a graph, an ONNX model, or the weights of one head; or the folder of a trained
+model.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ..core.trace import Trace
 
 TOY = "toy"
+ONNX = ".onnx"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAVED = re.compile(r"graphattn (graph|trace) ")
 SAVED_JSON = re.compile(r'"format"\s*:\s*"graphattn (graph|trace)"')
@@ -44,6 +46,7 @@ HELP = """
                                      saved with --csv
       a .py file                     executed: its Graph named `graph`, or the only one in it,
                                      with its `feeds` and `labels` if it has them
+      a .onnx file                   an ONNX model, with --feeds where its sizes are open
       a .safetensors, .npz or .json  one trained head: x, w_q, w_k, w_v, or q, k, v
     """
 
@@ -150,7 +153,12 @@ def read_specimen(
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. Raises a
     `GraphError` for what cannot be read."""
-    found = _found(source, _given(options), seed)
+    given = _given(options)
+    if Path(source).suffix.lower() == ONNX and Path(source).is_file():  # what is fed says how large it is
+        _refuse(source, **given)
+        found, feed_files, seed = _of_onnx(Path(source), feed_files, seed), (), None
+    else:
+        found = _found(source, given, seed)
     feeds = dict(found.feeds)
     trace = found.trace
     if drawn and trace is None and not feeds and found.graph.inputs and (seed is not None or not feed_files):
@@ -212,6 +220,8 @@ def _found(source: str, options: dict[str, Any], seed: int | None) -> Specimen:
         return _of_folder(source)
     if path.suffix.lower() == ".py":
         return _of_python(path)
+    if path.suffix.lower() == ONNX:
+        return _of_onnx(path, (), seed)
     if path.suffix.lower() in (".safetensors", ".npz"):
         from ..weights.extract import extract
 
@@ -251,6 +261,22 @@ def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
     if given["text"] is None and given["ids"] is None and path.is_dir():
         raise GraphError(f"{path} is a model's folder; expected --text or --ids with it")
     found = pretrained(path, **given)
+    for note in found.graph.notes:
+        message(f"{path}: {note}")
+    return found
+
+
+def _of_onnx(path: Path, feed_files: tuple[str, ...], seed: int | None) -> Specimen:
+    """An ONNX model; its feeds go by the names of its inputs, and what is not fed is drawn at random."""
+    from ..core.tensor_file import read_tensors
+    from ..onnx import load
+
+    feeds: dict[str, Any] = {}
+    for file in feed_files:
+        if Path(file).is_dir():
+            raise GraphError(f"{file!r} is a folder; expected a file of feeds")
+        feeds |= read_tensors(file).tensors
+    found = load(path, feeds, seed=seed or 0)
     for note in found.graph.notes:
         message(f"{path}: {note}")
     return found

@@ -6,7 +6,7 @@ Each ONNX node is built in a scope of its own. Where that came to one op, the op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +17,13 @@ from .naming import identifier, parts
 
 
 def finished(
-    graph: Graph, results: Mapping[str, Tensor], known: Mapping[str, Any], grouped: bool
+    graph: Graph, results: Mapping[str, Tensor], own: Collection[str], known: Mapping[str, Any], grouped: bool
 ) -> tuple[Graph, list[str]]:
-    """The graph with short names and its outputs, and sentences on what was done."""
+    """The graph with short names and its outputs, and sentences on what was done. `own` are the scopes of
+    single ONNX nodes."""
     for name, tensor in results.items():
         graph.output(**{_output_name(graph, name, tensor): tensor})
-    return _short(graph), []
+    return _short(graph, own), []
 
 
 def _output_name(graph: Graph, name: str, tensor: Tensor) -> str:
@@ -34,16 +35,15 @@ def _output_name(graph: Graph, name: str, tensor: Tensor) -> str:
     return free
 
 
-def _short(graph: Graph) -> Graph:
-    """Each scope that holds nothing but one op is that op."""
+def _short(graph: Graph, own: Collection[str]) -> Graph:
+    """Each scope of an ONNX node that holds nothing but one op is that op."""
     inside: dict[str, int] = {}
     for node in graph.nodes.values():
         if node.scope is not None:
             inside[node.scope] = inside.get(node.scope, 0) + len(node.ports)  # with several, it keeps its scope
     parents = {scope.parent for scope in graph.scopes.values()}
     alone = {
-        name for name, scope in graph.scopes.items()
-        if scope.op is None and inside.get(name) == 1 and name not in parents
+        name for name in own if name in graph.scopes and inside.get(name) == 1 and name not in parents
     }  # fmt: skip
     rebuild = Rebuild(graph)
     for name, scope in graph.scopes.items():

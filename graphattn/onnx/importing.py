@@ -90,7 +90,7 @@ class _Reader:
         results = self.building.results(names)
         graph = self.building.graph
         known = {n: v.known for n, v in self.building.values.items() if v.known is not None}
-        graph, notes = finished(graph, results, known, grouped)
+        graph, notes = finished(graph, results, self.building.own, known, grouped)
         graph.notes = (*self._notes(), *notes)
         return Specimen(graph, self.feeds, labels, allow_nonfinite=True)
 
@@ -110,8 +110,8 @@ class _Reader:
         array = array_of(tensor, self.model, what)
         kind = KINDS[type_name(tensor.data_type)]
 
-        def declare() -> Any:
-            path, local = self.places.tensor(tensor.name)
+        def declare(user: OnnxNode | None) -> Any:
+            path, local = self.places.tensor(tensor.name, user)
             with self.building.within(path):
                 made = self.graph.parameter(local, array.shape)
             self.graph.adopt_alias(tensor.name, made.ref)

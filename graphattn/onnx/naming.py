@@ -70,12 +70,14 @@ class ModelPlaces:
 
     def scope(self, node: OnnxNode) -> tuple[tuple[Scope, ...], str]:
         """The scopes of a node, and the name of its own: that of its first output there."""
-        first = next((name for name in node.outputs if name), node.op)
-        *path, local = parts(_without_ending(first, node))
-        return self._place(path if node.path is None else node.path, local, first)
+        path, local, first = _called(node)
+        return self._place(path, local, first)
 
-    def tensor(self, name: str) -> tuple[tuple[Scope, ...], str]:
+    def tensor(self, name: str, user: OnnxNode | None) -> tuple[tuple[Scope, ...], str]:
+        """By its name; one without scopes stands beside the node that needs it."""
         *path, local = parts(name.removesuffix("_output_0") if name.startswith("/") else name)
+        if not path and user is not None:
+            path = list(_called(user)[0])
         return self._place(path, local, name)
 
     def alias(self, name: str) -> str:
@@ -118,9 +120,13 @@ class ModelPlaces:
         return not any(owner in nodes for owner in owners(name))
 
 
-def _without_ending(name: str, node: OnnxNode) -> str:
-    """`/encoder/MatMul` for `/encoder/MatMul_output_0`, as one exporter calls the outputs of a node."""
-    return name.removesuffix("_output_0") if name.startswith("/") and len(node.outputs) == 1 else name
+def _called(node: OnnxNode) -> tuple[Sequence[str], str, str]:
+    """The scopes of a node, its name there, and the ONNX name that both are of: `/encoder/MatMul` for
+    `/encoder/MatMul_output_0`, as one exporter calls the only output of a node."""
+    first = next((name for name in node.outputs if name), node.op)
+    short = first.removesuffix("_output_0") if first.startswith("/") and len(node.outputs) == 1 else first
+    *path, local = parts(short)
+    return path if node.path is None else node.path, local, first
 
 
 __all__ = ["ModelPlaces", "identifier", "parts"]

@@ -71,7 +71,7 @@ class Numbered:
     def scope(self, node: OnnxNode) -> tuple[tuple[Scope, ...], str]:
         return (), ".".join(node.path or [node.op])
 
-    def tensor(self, name: str) -> tuple[tuple[Scope, ...], str]:
+    def tensor(self, name: str, user: OnnxNode | None) -> tuple[tuple[Scope, ...], str]:
         return (), _name(name)
 
     def alias(self, name: str) -> str:

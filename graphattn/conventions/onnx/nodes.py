@@ -50,13 +50,18 @@ class Places(Protocol):
         """The open scopes of a node, outermost first, and the name of its own, which is new."""
         ...
 
-    def tensor(self, name: str) -> tuple[tuple[Scope, ...], str]:
-        """The same for a tensor that no node gives: its scopes, and its name inside these."""
+    def tensor(self, name: str, user: OnnxNode | None) -> tuple[tuple[Scope, ...], str]:
+        """The same for a tensor that no node gives, and that `user` is the first to need: its scopes, and
+        its name inside these."""
         ...
 
     def alias(self, name: str) -> str:
         """What a tensor goes by in the graph, besides the name of its node."""
         ...
+
+
+Declare = Callable[["OnnxNode | None"], Tensor]
+"""What puts a tensor into the graph, when a node (None: the model's outputs) needs it."""
 
 
 @dataclass(eq=False)
@@ -74,7 +79,7 @@ class Value:
     tensor: Tensor | Inner | None = None
     node: OnnxNode | None = None
     """The node that computes it in the graph, where it is not there yet and could be."""
-    declare: Callable[[], Tensor] | None = None
+    declare: Declare | None = None
     """How it comes into the graph where it is no constant there: as a parameter."""
 
 
@@ -98,6 +103,8 @@ class Building:
         self.values: dict[str, Value] = {}
         self.specialised: dict[str, list[str]] = {}
         """For each fed input whose values went into the graph, the first tensors that hold them."""
+        self.own: set[str] = set()
+        """The scopes of single nodes."""
         self.folded = 0
         """How many nodes were computed while building."""
 
@@ -110,7 +117,7 @@ class Building:
 
     def know(
         self, name: str, known: Any, kind: str, shape: tuple[int, ...], fed: bool = False,
-        declare: Callable[[], Tensor] | None = None,
+        declare: Declare | None = None,
     ) -> None:  # fmt: skip
         """A tensor that is part of the model, or `fed` and taken for a part of it: a constant, or where it
         comes into the graph otherwise, what `declare` gives (`known` may be None then)."""
@@ -187,8 +194,9 @@ class Building:
 
     # ------------------------------------------------------------ into the graph
 
-    def tensor(self, name: str) -> Tensor | Inner:
-        """The tensor of that name, put into the graph now where it is not there yet."""
+    def tensor(self, name: str, user: OnnxNode | None = None) -> Tensor | Inner:
+        """The tensor of that name, put into the graph now where it is not there yet; `user` is the node
+        that needs it."""
         waiting = [name]
         while waiting:
             value = self.values[waiting[-1]]
@@ -204,13 +212,13 @@ class Building:
                 try:
                     self._build(node)
                 except GraphError:  # what is known is a constant then
-                    self._constant(value)
+                    self._constant(value, user)
                 waiting.pop()
                 continue
             if value.declare is not None:
-                value.tensor = value.declare()
+                value.tensor = value.declare(user)
             else:
-                self._constant(value)
+                self._constant(value, user)
             waiting.pop()
         tensor = self.values[name].tensor
         assert tensor is not None
@@ -229,9 +237,9 @@ class Building:
         value = self.values[name]
         return value.tensor is None and value.node is not None
 
-    def _constant(self, value: Value) -> None:
+    def _constant(self, value: Value, user: OnnxNode | None) -> None:
         self._used(value, value.name)
-        path, local = self.places.tensor(value.name)
+        path, local = self.places.tensor(value.name, user)
         with self.within(path):
             if prod(value.shape) or len(value.shape) == 1:
                 value.tensor = self.graph.constant(self._cells(value), name=local)
@@ -283,7 +291,8 @@ class Building:
             path, local = self.places.scope(node)
             with self.within(path), self.graph.scope(local):
                 results = operator.build(self.graph, *operands, **{**own, **operator.check(attributes)})
-                here = self.graph.path
+                here = str(self.graph.path)
+                self.own.add(here)
         except GraphError as error:
             sentence = str(error)
             raise error if sentence.startswith(told) else GraphError(f"{told}: {sentence}") from None
@@ -315,7 +324,7 @@ class Building:
                 operands.append(self._static(node, value))
                 constants.append(operands[-1])
                 continue
-            tensor = self.tensor(name)
+            tensor = self.tensor(name, node)
             if isinstance(tensor, Inner):
                 raise GraphError(f"input {shown(name)} stands inside another node; expected one that does not")
             operands.append(tensor)
