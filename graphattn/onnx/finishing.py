@@ -13,6 +13,8 @@ from typing import Any
 from graphattn.passes.rebuild import Rebuild
 
 from ..core.graph import Graph, Tensor
+from .grouping import grouped as by_attention
+from .grouping import known_refs
 from .naming import identifier, parts
 
 
@@ -23,7 +25,8 @@ def finished(
     single ONNX nodes."""
     for name, tensor in results.items():
         graph.output(**{_output_name(graph, name, tensor): tensor})
-    return _short(graph, own), []
+    graph = _short(graph, own)
+    return by_attention(graph, known_refs(graph, known)) if grouped else (graph, [])
 
 
 def _output_name(graph: Graph, name: str, tensor: Tensor) -> str:
@@ -50,7 +53,7 @@ def _short(graph: Graph, own: Collection[str]) -> Graph:
         if name in alone or (scope.op is None and name not in inside and name not in parents):
             rebuild.forget_scope(name)
     for node in graph.nodes.values():
-        if node.scope in alone and len(node.ports) == 1:
+        if node.scope in alone:
             scope = graph.scopes[node.scope]
             moved = replace(node, name=scope.name, operands=rebuild.operands(node), scope=scope.parent)
             rebuild.replace(node, moved)

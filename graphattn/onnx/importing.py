@@ -12,7 +12,6 @@ finished ─ a node that is one op takes the scope's name; attention is grouped 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,11 @@ from ..core.errors import GraphError, suggest
 from ..core.graph import Graph
 from ..core.specimen import Specimen
 from ..core.words import shown, sizes
+from .checking import checked_types, told_of
 from .feeding import Fed, read_feeds
 from .finishing import finished
 from .folding import fold
-from .naming import ModelPlaces, identifier, parts
+from .naming import ModelPlaces, identifier
 from .reading import Model, package, read_model
 from .refusals import need_readable
 from .scopes import scopes_of
@@ -47,20 +47,21 @@ def load(
     read, `OSError` where a file cannot be read at all.
     """
     model = read_model(source)
-    reader = _Reader(model, read_feeds(model, {} if feeds is None else feeds, seed))
+    types = checked_types(model)
+    reader = _Reader(model, types, read_feeds(model, {} if feeds is None else feeds, seed))
     return reader.specimen(labels or {}, fixed, grouped)
 
 
 class _Reader:
     """One model on its way into a graph."""
 
-    def __init__(self, model: Model, fed: Mapping[str, Fed]) -> None:
+    def __init__(self, model: Model, types: Mapping[str, str], fed: Mapping[str, Fed]) -> None:
         self.model, self.fed = model, fed
         name = identifier(Path(model.what).stem if model.folder else model.graph.name or "model")
         self.graph = Graph(name, title=model.graph.name)
         self.places = ModelPlaces(self.graph, self._names())
         self.feeds: dict[str, Any] = {}
-        self.building = Building(self.graph, self.places, model.opset, self._fold, _types(model))
+        self.building = Building(self.graph, self.places, model.opset, self._fold, types)
 
     def _names(self) -> Iterator[str]:
         """Every name of a tensor in the model."""
@@ -105,7 +106,8 @@ class _Reader:
         self.building.feed(fed.name, tensor, None if fed.kind == "float" else fed.array)
 
     def _initializer(self, tensor: Any) -> None:
-        """Floats with axes are trained tensors, fed; the rest are constants."""
+        """Floats are trained tensors, which are fed; one of a single cell (a factor, a limit), and what is
+        no float, is a constant."""
         what = f"initializer {shown(tensor.name)}"
         array = array_of(tensor, self.model, what)
         kind = KINDS[type_name(tensor.data_type)]
@@ -119,7 +121,7 @@ class _Reader:
             return made
 
         looked = kind != "float" or array.size <= KNOWN_LIMIT
-        trained = kind == "float" and array.ndim
+        trained = kind == "float" and array.size != 1
         self.building.know(
             tensor.name, array if looked else None, kind, array.shape, declare=declare if trained else None
         )
@@ -139,9 +141,7 @@ class _Reader:
 def nodes_of(model: Model) -> Iterator[OnnxNode]:
     """The nodes of a model. Raises a `GraphError` for one that is not read."""
     for number, node in enumerate(model.graph.node):
-        named = f" {node.name[:120]!r}" if node.name else ""
-        told = f"{node.op_type[:80]} (node {number}{named})"
-        need_readable(node.op_type, node.domain, (), told)
+        told = told_of(number, node)
         attributes = {a.name: _attribute(a, model, told) for a in node.attribute}
         need_readable(node.op_type, node.domain, attributes, told)
         yield OnnxNode(node.op_type, tuple(node.input), tuple(node.output), attributes, told, scopes_of(node))
@@ -165,16 +165,3 @@ def _attribute(attribute: Any, model: Model, told: str) -> Any:
     if name == "STRINGS":
         return [text.decode("utf-8", "replace") for text in value]
     return list(value) if name.endswith("S") else value
-
-
-def _types(model: Model) -> dict[str, str]:
-    """The element type of each tensor whose type the model states or that follows from its operators."""
-    types: dict[str, str] = {tensor.name: type_name(tensor.data_type) for tensor in model.graph.initializer}
-    graph = model.graph
-    for info in (*graph.input, *graph.value_info, *graph.output):
-        if info.type.HasField("tensor_type"):
-            types[info.name] = type_name(info.type.tensor_type.elem_type)
-    return types
-
-
-__all__ = ["load", "nodes_of", "parts", "prod"]

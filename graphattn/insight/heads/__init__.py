@@ -10,10 +10,12 @@ over many texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.graph import Graph
 from ...core.trace import Trace
@@ -124,8 +126,7 @@ def heads(trace: Trace) -> Heads:
     """Every head of a trace with its scores. Raises a `GraphError` where it has none with a square map."""
     tokens = tokens_of(trace)
     found = []
-    for name, weights in maps(trace):
-        value, hidden = trace[weights], trace.masked(weights)
+    for name, value, hidden in maps(trace):
         a = Map(value, tokens, hidden)
         found.append(Head(name, means(measure(a)), means(measure(a.even())), value))
     if not found:
@@ -138,17 +139,29 @@ def heads(trace: Trace) -> Heads:
 
 def tokens_of(trace: Trace) -> tuple[str, ...]:
     """The labels of the tokens; without any, each token is one of its own."""
-    n = max((trace.spec(weights).shape[-1] for _, weights in maps(trace)), default=0)
+    n = max((len(value) for _, value, _ in maps(trace)), default=0)
     labels = trace.labels.get("token", ())
     return tuple(labels) if len(labels) == n else tuple(f"#{i}" for i in range(n))
 
 
-def maps(trace: Trace) -> Iterator[tuple[str, str]]:
-    """(head, name of its weights) for every square attention map that was recorded."""
+def maps(trace: Trace) -> Iterator[tuple[str, Any, Any]]:
+    """(head, its weights, which of them are hidden) for every square attention map that was recorded. Where
+    the heads of an attention are an axis of its weights, the i-th is `attention.head{i}`, and that of the
+    j-th text of several `attention.batch{j}.head{i}`."""
     for name, weights in attention_maps(trace.graph):
-        shape = trace.spec(weights).shape
-        if len(shape) == 2 and shape[0] == shape[1] and weights in trace:
-            yield name, weights
+        *lead, n, m = trace.spec(weights).shape
+        if n != m or weights not in trace:
+            continue
+        value, hidden = trace[weights], trace.masked(weights)
+        for index in product(*map(range, lead)):
+            part = None if hidden is None else nested.at(hidden, index)
+            yield f"{name}{_told(index, lead)}", nested.at(value, index), part
+
+
+def _told(index: Sequence[int], sizes: Sequence[int]) -> str:
+    """Where a map stands among the leading axes: of heads, before them of texts; none of size 1 is told."""
+    kinds = ("head", *("batch",) * (len(sizes) - 1))[: len(sizes)][::-1]
+    return "".join(f".{kind}{i}" for kind, i, size in zip(kinds, index, sizes, strict=True) if size > 1)
 
 
 def attention_maps(graph: Graph) -> Iterator[tuple[str, str]]:

@@ -73,8 +73,8 @@ def sums_of(read: Read, text: str) -> Sums:
     trace = read(text).run()
     tokens = tokens_of(trace)
     found: Sums = {}
-    for name, weights in maps(trace):
-        a = Map(trace[weights], tokens, trace.masked(weights))
+    for name, value, hidden in maps(trace):
+        a = Map(value, tokens, hidden)
         found[name] = [{p: list(pair) for p, pair in measure(each).items()} for each in (a, a.even())]
     if not found:
         raise GraphError("the model has no head whose queries and keys are the same tokens; expected one")
