@@ -88,6 +88,9 @@ class Surroundings:
                     heads = owner.attributes["heads"]
                 if d_k is None and isinstance(owner.attributes.get("sqrt"), int):
                     d_k = owner.attributes["sqrt"]
+                q = owner.op.operands[0].name if owner.op is not None and owner.op.operands else ""
+                if d_k is None and owner.op is not None and owner.op.roles.get(q) == "Q" and owner.operands[0]:
+                    d_k = graph.spec(owner.operands[0]).shape[-1]
             for name, spec in graph.inputs.items():
                 if spec.rank >= 2 and graph.node(name).op.drawn is None and spec.kind == "float":
                     n, d_model = spec.shape[-2], spec.shape[-1]
