@@ -137,12 +137,13 @@ class Building:
         known = self._folded(node, values)
         if known is None:
             if node.op not in OPERATORS:
-                raise self._missing(node, values)
+                told = node.told or node.op
+                raise GraphError(f"{told}: no such operator is known{suggest(node.op, OPERATORS)}")
             self._build(node)
             return
         self.folded += 1
         fed = frozenset().union(*(value.fed for value in values if value is not None and node.op != "Shape"))
-        later = self._can_build(node, values)
+        later = takes(node.op, values)
         for name, cells in zip(node.outputs, known):
             if not name:
                 continue
@@ -175,22 +176,6 @@ class Building:
         if isinstance(value.tensor, Inner):
             return self.graph.at("op").tensor(value.tensor.name).shape
         return value.shape if value.tensor is None else value.tensor.shape
-
-    def _can_build(self, node: OnnxNode, values: Sequence[Value | None]) -> bool:
-        """Whether an operator takes operands of these kinds, all of which can be in the graph."""
-        operator = OPERATORS.get(node.op)
-        if operator is None:
-            return False
-        for slot, value in enumerate(values):
-            if slot >= len(operator.operands) and not operator.variadic:
-                return False
-            kinds = operator.kinds(slot)
-            if value is not None and kinds is not None and value.kind not in kinds:
-                return False
-        return True
-
-    def _missing(self, node: OnnxNode, values: Sequence[Value | None]) -> GraphError:
-        return GraphError(f"{node.told or node.op}: no such operator is known{suggest(node.op, OPERATORS)}")
 
     # ------------------------------------------------------------ into the graph
 
@@ -242,15 +227,10 @@ class Building:
         path, local = self.places.tensor(value.name, user)
         with self.within(path):
             if prod(value.shape) or len(value.shape) == 1:
-                value.tensor = self.graph.constant(self._cells(value), name=local)
+                value.tensor = self.graph.constant(cells_of(value), name=local)
             else:  # nested lists do not tell what stands inside an axis of size 0
                 value.tensor = self.graph.reshape(self.graph.constant(()), value.shape, name=local)
         self._called(value)
-
-    def _cells(self, value: Value) -> Any:
-        """What a constant is made of: an array of many floats stays one."""
-        large = value.kind == "float" and prod(value.shape) >= LEAST
-        return value.known if large and str(value.known.dtype) in ("float32", "float64") else lists(value.known)
 
     def _called(self, value: Value) -> None:
         """A tensor goes by its own name, whatever it is called in the graph."""
@@ -263,6 +243,7 @@ class Building:
             self.specialised.setdefault(name, []).append(what)
 
     def within(self, path: Iterable[Scope]) -> ExitStack:
+        """Inside these scopes, outermost first."""
         stack = ExitStack()
         for scope in path:
             if scope.name in self.graph.scopes:
@@ -341,6 +322,26 @@ class Building:
             )
         self._used(value, node.outputs[0] if node.outputs else value.name)
         return read(value.known, value.name, ("int", "float", "bool"))[0]
+
+
+def takes(op: str, values: Sequence[Value | None]) -> bool:
+    """Whether an operator takes operands of these kinds."""
+    operator = OPERATORS.get(op)
+    if operator is None:
+        return False
+    for slot, value in enumerate(values):
+        if slot >= len(operator.operands) and not operator.variadic:
+            return False
+        kinds = operator.kinds(slot)
+        if value is not None and kinds is not None and value.kind not in kinds:
+            return False
+    return True
+
+
+def cells_of(value: Value) -> Any:
+    """What a constant is made of: an array of many floats stays one."""
+    large = value.kind == "float" and prod(value.shape) >= LEAST
+    return value.known if large and str(value.known.dtype) in ("float32", "float64") else lists(value.known)
 
 
 def lists(known: Any) -> Any:
