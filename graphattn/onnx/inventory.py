@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..conventions.onnx import OPERATORS
-from .folding.known import FOLDS
-from .reading import OWN, package, read_model
+from .folding import folds
+from .reading import OWN, read_model
 from .refusals import refusal
 
 
@@ -42,6 +42,6 @@ def how_read(op: str, domain: str = "") -> str:
         return f"refused: {why}"
     if op in OPERATORS:
         return "read"
-    if op in ("Shape", "Size") or op in FOLDS or package().defs.has(op):
+    if folds(op):
         return "read where all that goes into it is known before a run"
     return "missing"

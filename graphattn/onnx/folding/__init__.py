@@ -1,9 +1,9 @@
 """What is known before a run is computed while a model is read: shape arithmetic, masks, positions.
 
 A known value is a numpy array of the model's own element type (the package `onnx` brings numpy), so that
-integers wrap and floats round as the model says. `FOLDS` has the operators that shape arithmetic is made of;
-any other is computed by ONNX's own reference implementation. Before anything is computed, the number of
-cells of the result is bounded.
+integers wrap and floats round as the model says. `FOLDS` (table.py) has the operators that are computed, each
+a few lines of numpy, by family: making, arithmetic, moves, reductions. Before anything is computed, the number
+of cells of the result is bounded.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Any
 from ...conventions.onnx.nodes import OnnxNode
 from ...core.axes import Spec, broadcast
 from ...core.errors import GraphError, Rejected
-from .known import FOLDS
-from .reference import by_reference
 
 CELL_LIMIT = 2**24
 """The most cells of a tensor that is computed while reading."""
@@ -36,18 +34,29 @@ def fold(
         return [numpy.array(prod(shapes[0] or ()), numpy.int64)]
     if cells(node, known) > CELL_LIMIT:
         raise GraphError(f"{told} gives more than {CELL_LIMIT:,} cells, all known before a run; expected fewer")
-    evaluate = FOLDS.get(node.op)
+    if not folds(node.op):
+        return None
     try:
         with numpy.errstate(all="ignore"):
-            if evaluate is None:
-                return by_reference(node, known, opset, outputs)
-            found = evaluate(*known, **node.attributes)
+            found = _table().computed(node.op, known, node.attributes, opset, outputs)
     except GraphError as error:
         raise GraphError(f"{told}: {error}") from None
     except Exception as error:  # whatever numpy raises of values that do not go together
         reason = str(error).split("\n")[0][:120]
         raise GraphError(f"{told} cannot be computed of what is known: {reason}") from None
     return [numpy.asarray(item) for item in (found if isinstance(found, (tuple, list)) else (found,))]
+
+
+def _table() -> Any:
+    """The module that has `FOLDS`, filled by the families, which need numpy."""
+    from . import arithmetic, making, moves, reductions, table  # noqa: F401
+
+    return table
+
+
+def folds(op: str) -> bool:
+    """Whether an operator can be computed while reading."""
+    return op in ("Shape", "Size") or op in _table().FOLDS
 
 
 def _shape(node: OnnxNode, shape: tuple[int, ...]) -> Any:
