@@ -148,3 +148,51 @@ def differences_table() -> str:
     for row in DIFFERENCES:
         rows.append([f"**{row.what}**", *(getattr(row, column) or "–" for column in COLUMNS)])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows) + "\n"
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """What two implementations of ONNX Attention give for one call, where only one is as specified."""
+
+    what: str
+    specification: str
+    """What graphattn gives."""
+    reference: str = ""
+    """onnx.reference of onnx 1.23, where it gives something else."""
+    runtime: str = ""
+    """ONNX Runtime 1.32 on a CPU, where it gives something else."""
+
+
+CONTRADICTIONS = (
+    Contradiction(
+        "qk_matmul_output_mode=0 with softcap",
+        "the scores before softcap",
+        reference="the scores after it",
+    ),
+    Contradiction(
+        "is_causal with a mask that has one row for several queries",
+        "the mask's row for each query, and the causal mask of all queries",
+        reference="the causal mask of the first query for all",
+    ),
+    Contradiction(
+        "is_causal with one query after a past, and several new keys",
+        "the keys after the query's own are hidden",
+        runtime="all keys are visible",
+    ),
+    Contradiction(
+        "hidden cells in qk_matmul_output_mode=2",
+        "−∞",
+        runtime="−3.4e38, the smallest float32",
+    ),
+)
+
+
+def contradictions_table() -> str:
+    """`CONTRADICTIONS` as a table in Markdown."""
+    head = ["", "specification, and graphattn", "reference (onnx 1.23)", "ONNX Runtime 1.32"]
+    rows = [head, ["---"] * len(head)]
+    rows += [
+        [f"**{c.what}**", c.specification, c.reference or "the same", c.runtime or "the same"]
+        for c in CONTRADICTIONS
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows) + "\n"

@@ -67,6 +67,10 @@ def Attention(
     )
     if (past_key is None) != (past_value is None):
         raise GraphError("one of past_key and past_value is given; expected both or none")
+    if past_key is not None and nonpad_kv_seqlen is not None:
+        raise GraphError(
+            "past_key and nonpad_kv_seqlen are given; expected one of them: a cache inside or outside"
+        )
     past = 0
     if past_key is not None and past_value is not None:
         past = past_key.shape[2] if rank("past_key", past_key, 4) == 4 else 0

@@ -11,7 +11,7 @@ from .table import FOLDS, folds, ints, number
 
 
 def _reduction(name: str, function: Callable[..., Any], least: Callable[[Any], Any] | None = None) -> None:
-    """Enter a function that folds axes; `least` tells what it gives of no cells, where it has no number for it."""
+    """Enter a function that folds axes; `least` tells what it gives of no cells, where numpy gives nothing."""
 
     def reduced(data: Any, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
         places = [] if axes is None else ints(axes)
@@ -32,7 +32,7 @@ _reduction("ReduceMin", np.min, lambda dtype: _bounds(dtype)[1])
 
 def _bounds(dtype: Any) -> tuple[Any, Any]:
     """The smallest and the largest number of a type."""
-    if dtype == bool:
+    if dtype.kind == "b":
         return False, True
     if dtype.kind in "iu":
         return np.iinfo(dtype).min, np.iinfo(dtype).max
