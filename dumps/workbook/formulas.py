@@ -50,9 +50,10 @@ class Text:
         return self.text if self.holds >= holds else f"({self.text})"
 
 
-def formula(table: Table, expression: Expression) -> str:
-    """The formula of a cell of the table, or of one of its helper cells."""
-    return _Writer(table, expression).write(expression).text
+def formula(table: Table, expression: Expression, at: str | None = None, by_two: bool = False) -> str:
+    """The formula of a cell of the table, or of one of its helper cells, as it is written on the sheet `at` (its
+    own, if that is not said). by_two: 2 is raised instead of e."""
+    return _Writer(table, expression, at or table.sheet, by_two).write(expression).text
 
 
 def reference(place: Place, sheet: str) -> str:
@@ -73,9 +74,11 @@ def _quoted(sheet: str) -> str:
 class _Writer:
     """Writes one formula. The expression that it is of is written out, though it may have a helper cell."""
 
-    def __init__(self, table: Table, whole: Expression) -> None:
+    def __init__(self, table: Table, whole: Expression, sheet: str, by_two: bool) -> None:
         self.table = table
         self.whole = whole
+        self.sheet = sheet
+        self.by_two = by_two
         self.done: dict[int, int] = {}
 
     def write(self, part: Expression) -> Text:
@@ -85,7 +88,7 @@ class _Writer:
             return self._cell(part)
         place = self._helper(part)
         if place is not None:
-            return Text(reference(place, self.table.sheet))
+            return Text(reference(place, self.sheet))
         if part.function == "total":
             return self._total(part.args)
         if part.function == "maximum":
@@ -95,12 +98,19 @@ class _Writer:
             return Text(_nested(CHAINS[part.function], arguments))
         if part.function not in WRITTEN:
             raise GraphError(f"{self.table.tensor.name} uses {part.function}, which spreadsheets cannot write")
-        return WRITTEN[part.function](*map(self.write, part.args))
+        return self._call(part.function, *map(self.write, part.args))
+
+    def _call(self, function: str, *args: Text) -> Text:
+        if self.by_two and function == "exp":  # 2^x is an error where x is what a mask hides with
+            return Text(f"EXP({args[0].inside(WHOLE)}*LN(2))")
+        if self.by_two and function == "log":
+            return Text(f"{WRITTEN[function](*args).text}/LN(2)", MULTIPLIED)
+        return WRITTEN[function](*args)
 
     # ------------------------------------------------------------ cells
 
     def _helper(self, part: Apply) -> Place | None:
-        if part is self.whole or not part.name or not self.table.helpers:
+        if part is self.whole or not (part.name or self.table.working) or not self.table.helpers:
             return None
         helper = self.table.helpers.get(self.table.keys.of(part, self.done))
         return None if helper is None else helper.place
@@ -108,7 +118,7 @@ class _Writer:
     def _cell(self, cell: Cell) -> Text:
         place = self._place(cell)
         if place is not None:
-            return Text(reference(place, self.table.sheet))
+            return Text(reference(place, self.sheet))
         operand = self._operand(cell)
         first = tuple(0 if isinstance(i, Cell) else i for i in cell.index)
         *block, _, _ = (0, 0, *first)
@@ -118,7 +128,7 @@ class _Writer:
         other = operand.place((*block, rows - 1, columns - 1)[-len(first) :])
         *_, i, j = (0, 0, *cell.index)
         counted = [self._counted(k, size) for k, size in ((i, rows), (j, columns))]
-        return Text(f"INDEX({span(corner, other, self.table.sheet)},{','.join(counted)})")
+        return Text(f"INDEX({span(corner, other, self.sheet)},{','.join(counted)})")
 
     def _counted(self, index: int | Cell, size: int) -> str:
         """An index as spreadsheets count, from 1; one below 0 counts from the end."""
@@ -198,7 +208,7 @@ class _Writer:
                 return None
             args.append(arg)
         shapes = {arg.shape for arg in args if arg.shape is not None}
-        written = WRITTEN[first.function](*args)
+        written = self._call(first.function, *args)
         if first.function in PRODUCTS and all(arg.range for arg in args):
             return Text(written.text, written.holds, args[0].shape, (args[0], args[1]))
         if len(shapes) > 1:
@@ -215,7 +225,7 @@ class _Writer:
         """Cells side by side or below each other, in order, or all the same cell."""
         first, last = places[0], places[-1]
         if all(place == first for place in places):
-            return Text(reference(first, self.table.sheet))
+            return Text(reference(first, self.sheet))
         count = len(places)
         for shape, down, across in (((1, count), 0, 1), ((count, 1), 1, 0)):
             if all(
@@ -223,7 +233,7 @@ class _Writer:
                 == (first.sheet, first.row + k * down, first.column + k * across)
                 for k, place in enumerate(places)
             ):
-                return Text(span(first, last, self.table.sheet), shape=shape, range=True)
+                return Text(span(first, last, self.sheet), shape=shape, range=True)
         return None
 
 

@@ -31,7 +31,7 @@ def written(trace: Trace, tables: Sequence[Table]) -> bytes:
     )
     book.set_properties({"title": trace.graph.title or trace.graph.name, "created": datetime(2000, 1, 1)})
     book.set_calc_mode("auto")
-    styles = _Styles(book)
+    styles = Styles(book)
     contents = book.add_worksheet(CONTENTS)
     sheets = {name: book.add_worksheet(name) for name in dict.fromkeys(table.sheet for table in tables)}
     book.define_name("hidden", f"={HIDDEN:.0E}")
@@ -47,7 +47,7 @@ def written(trace: Trace, tables: Sequence[Table]) -> bytes:
     return file.getvalue()
 
 
-class _Styles:
+class Styles:
     """How cells look, by what they are."""
 
     def __init__(self, book: Any) -> None:
@@ -69,11 +69,30 @@ class _Styles:
 # ---------------------------------------------------------------- tables
 
 
-def _write_table(sheet: Any, table: Table, styles: _Styles) -> None:
+def _write_table(sheet: Any, table: Table, styles: Styles) -> None:
     spec, tensor = table.spec, table.tensor
-    sheet.write_string(table.top, 0, tensor.name, styles.title)
+    write_labels(sheet, table, styles)
+    for block in table.blocks:
+        _colour(sheet, table, table.place((*block, 0, 0)[-spec.rank :] if spec.rank else ()), styles)
+    for index, row in nested.rows(tensor.value, spec.rank):
+        for j, cell in enumerate(row):
+            at = (*index, j) if spec.rank else ()
+            place = table.place(at)
+            if table.operands is None:
+                _write_plain(sheet, place, cell, styles.given[spec.kind])
+            else:
+                _write_formula(
+                    sheet, place, formula(table, table.expressions[at]), cell, styles.computed[spec.kind]
+                )
+    for helper in table.helpers.values():
+        _write_formula(sheet, helper.place, formula(table, helper.expression), helper.value, styles.helper)
+
+
+def write_labels(sheet: Any, table: Table, styles: Styles) -> None:
+    """All of a table that is text: its title, and the names of rows, columns and helper cells."""
+    spec, (rows, columns) = table.spec, table.matrix
+    sheet.write_string(table.top, 0, table.tensor.name, styles.title)
     sheet.write_string(table.top, 1, f"{table.row.written.expression}    {describe(spec)}", styles.note)
-    rows, columns = table.matrix
     for block in table.blocks:
         corner = table.place((*block, 0, 0)[-spec.rank :] if spec.rank else ())
         if block:
@@ -88,19 +107,6 @@ def _write_table(sheet: Any, table: Table, styles: _Styles) -> None:
             sheet.write_string(corner.row - 1, corner.column + columns + 1 + number, name, styles.label)
         for number, name in enumerate(table.below):
             sheet.write_string(corner.row + rows + number, 0, name, styles.label)
-        _colour(sheet, table, corner, styles)
-    for index, row in nested.rows(tensor.value, spec.rank):
-        for j, cell in enumerate(row):
-            at = (*index, j) if spec.rank else ()
-            place = table.place(at)
-            if table.operands is None:
-                _write_plain(sheet, place, cell, styles.given[spec.kind])
-            else:
-                _write_formula(
-                    sheet, place, formula(table, table.expressions[at]), cell, styles.computed[spec.kind]
-                )
-    for helper in table.helpers.values():
-        _write_formula(sheet, helper.place, formula(table, helper.expression), helper.value, styles.helper)
 
 
 def _label(table: Table, axis: int, i: int) -> str:
@@ -125,7 +131,7 @@ def _write_formula(sheet: Any, place: Place, text: str, value: Any, style: Any) 
         raise GraphError(f"the formula of a cell has {len(text):,} letters; expected at most 8,192")
 
 
-def _colour(sheet: Any, table: Table, corner: Place, styles: _Styles) -> None:
+def _colour(sheet: Any, table: Table, corner: Place, styles: Styles) -> None:
     """Hidden cells grey; numbers on a scale: 0 to 1 for shares, else symmetric about 0."""
     rows, columns = table.matrix
     if table.spec.kind != "float" or table.spec.size < 2:
@@ -176,7 +182,7 @@ def _whole(table: Table) -> str:
     return f"{sheet}!" + re.sub(r"([A-Z]+)(\d+)", r"$\1$\2", cells)
 
 
-def _write_contents(sheet: Any, trace: Trace, tables: Sequence[Table], styles: _Styles) -> None:
+def _write_contents(sheet: Any, trace: Trace, tables: Sequence[Table], styles: Styles) -> None:
     sheet.write_string(0, 0, trace.graph.title or trace.graph.name, styles.title)
     sheet.write_string(
         1, 0, "Cells on yellow may be changed: everything below them is computed anew.", styles.note

@@ -22,7 +22,7 @@ from typing import Any
 
 from graphattn.core import nested
 from graphattn.core.axes import Spec
-from graphattn.core.cells import Apply, Cell, Expression, evaluate
+from graphattn.core.cells import Apply, Cell, Expression, divided, evaluate
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.trace import Trace
@@ -75,6 +75,10 @@ class Table:
     """The names above the helper cells to the right."""
     below: list[str] = field(default_factory=list)
     """The names left of the helper cells below."""
+    divided: bool = False
+    """Whether what a quotient divides has cells of its own: a matrix to the right of all else."""
+    working: bool = False
+    """Whether there is such a matrix."""
 
     @property
     def spec(self) -> Spec:
@@ -102,7 +106,8 @@ class Table:
 
     @property
     def width(self) -> int:
-        return 1 + self.matrix[1] + (1 + len(self.beside) if self.beside else 0)
+        working = 1 + self.matrix[1] if self.working else 0
+        return 1 + self.matrix[1] + (1 + len(self.beside) if self.beside else 0) + working
 
     def place(self, index: tuple[int, ...]) -> Place:
         """The cell of the workbook that an index of the tensor has."""
@@ -117,6 +122,11 @@ class Table:
         """The helper cell below a column."""
         block, (_, j) = self._split(index)
         return Place(self.sheet, self.top + 2 + self.step * block + self.matrix[0] + number, 1 + j)
+
+    def working_place(self, index: tuple[int, ...]) -> Place:
+        """Where what is divided in a cell stands."""
+        place = self.place(index)
+        return Place(self.sheet, place.row, self.width - self.matrix[1] + place.column - 1)
 
     def _split(self, index: tuple[int, ...]) -> tuple[int, tuple[int, int]]:
         block = 0
@@ -146,19 +156,33 @@ class Keys:
         return key
 
 
-def tables(trace: Trace, limit: int) -> list[Table]:
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """Tables of a part of a trace, on one sheet: those that are `computed`, and what they read (`given`), which
+    is plain. What a quotient divides has cells of its own."""
+
+    given: frozenset[str]
+    computed: frozenset[str]
+    sheet: str
+    top: int
+
+
+def tables(trace: Trace, limit: int, exercise: Exercise | None = None) -> list[Table]:
     """Every recorded tensor as a table in its place. Raises a `GraphError` where no workbook holds them."""
     rows = list(step_rows(trace))
     _check_size(trace, rows, limit)
     sheets = _sheets(trace.graph, rows)
     found: dict[str, Table] = {}
-    next_row: dict[str, int] = {}
+    next_row: dict[str, int] = {} if exercise is None else {exercise.sheet: exercise.top}
     for row in rows:
         for port, tensor in enumerate(row.tensors):
-            _check_values(tensor)
-            sheet = sheets[row.name]
-            table = Table(row, tensor, sheet, next_row.get(sheet, 0))
-            if row.written.node.operands and not tensor.patched:
+            if exercise is not None and tensor.name not in exercise.given | exercise.computed:
+                continue
+            _check_values(trace, tensor)
+            sheet = sheets[row.name] if exercise is None else exercise.sheet
+            table = Table(row, tensor, sheet, next_row.get(sheet, 0), divided=exercise is not None)
+            plain = tensor.patched or (exercise is not None and tensor.name in exercise.given)
+            if row.written.node.operands and not plain:
                 table.operands = tuple(None if name is None else found[name] for name in row.written.operands)
                 _explain(trace, table, port)
             if table.width > COLUMNS or table.top + table.height > ROWS:
@@ -186,12 +210,12 @@ def _check_size(trace: Trace, rows: list[StepRow], limit: int) -> None:
         raise GraphError(f"the trace has {count:,} computed cells; expected at most {limit:,} in a workbook")
 
 
-def _check_values(tensor: TensorRow) -> None:
+def _check_values(trace: Trace, tensor: TensorRow) -> None:
     if tensor.spec.kind != "float":
         return
     for index, row in nested.rows(tensor.value, tensor.spec.rank):
         for j, cell in enumerate(row):
-            if not (isinstance(cell, float) and (abs(cell) < LARGEST or cell == -math.inf)):
+            if not (abs(trace.numbers.near(cell)) < LARGEST or cell == -math.inf):
                 at = [*index, j] if tensor.spec.rank else []
                 raise GraphError(
                     f"{tensor.name} has {cell} at {at}; expected numbers below 1E+300, or −∞ where a mask hides"
@@ -267,8 +291,23 @@ def _explain(trace: Trace, table: Table, port: int) -> None:
         places[key] = (down, home, names.index(label))
     for key, (down, home, number) in places.items():
         place = table.below_place(home, number) if down else table.beside_place(home, number)
-        value = evaluate(parts[key], lookup)
+        value = evaluate(parts[key], lookup, trace.numbers)
         table.helpers[key] = Helper(parts[key].name, parts[key], place, value)
+    if table.divided:
+        _work(trace, table, lookup)
+
+
+def _work(trace: Trace, table: Table, lookup: Any) -> None:
+    """Give what is divided in each cell a place of its own."""
+    working = {index: divided(tree) for index, tree in table.expressions.items()}
+    if not working or None in working.values():
+        return
+    table.working = True
+    for index, part in working.items():
+        assert part is not None
+        key = table.keys.of(part, {})
+        value = evaluate(part, lookup, trace.numbers)
+        table.helpers[key] = Helper("", part, table.working_place(index), value)
 
 
 def _padded_specs(trace: Trace, table: Table) -> tuple[Spec | None, ...]:

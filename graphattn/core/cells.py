@@ -11,8 +11,10 @@ any number type. Sums are flat, so trees stay shallow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from .numbers import FLOAT, Numbers
@@ -128,6 +130,49 @@ def evaluate(
         args = [evaluate(arg, lookup, numbers, done) for arg in expression.args]
         done[id(expression)] = FUNCTIONS[expression.function](numbers, *args)
     return done[id(expression)]
+
+
+def prepared(
+    expression: Expression,
+    place: Callable[[Cell], int],
+    numbers: Numbers = FLOAT,
+    done: dict[int, Callable[[Sequence[Any]], Any]] | None = None,
+) -> Callable[[Sequence[Any]], Any]:
+    """A function from a list of values to the value of an expression, for evaluating it many times; `place`
+    gives where in the list a cell's value stands."""
+    if isinstance(expression, Cell):
+        return itemgetter(place(expression))
+    if isinstance(expression, Literal):
+        literal = evaluate(expression, lambda _: None, numbers)
+        return lambda values: literal
+    done = {} if done is None else done
+    if id(expression) not in done:
+        args = [prepared(arg, place, numbers, done) for arg in expression.args]
+        function = partial(FUNCTIONS[expression.function], numbers)
+        if len(args) == 1:
+            (only,) = args
+            made = lambda values: function(only(values))  # noqa: E731
+        elif len(args) == 2:
+            a, b = args
+            made = lambda values: function(a(values), b(values))  # noqa: E731
+        else:
+            made = lambda values: function(*[arg(values) for arg in args])  # noqa: E731
+        done[id(expression)] = made
+    return done[id(expression)]
+
+
+def divided(expression: Expression) -> Apply | None:
+    """What a quotient divides, where that is an expression of its own (and it is not divided by a mere number):
+    the exponential in a softmax, the deviation in a norm. None where there is nothing of the kind."""
+    while isinstance(expression, Apply):
+        if expression.function == "divide":
+            over, under = expression.args
+            named_or_not = isinstance(under, Apply) and any(True for _ in sources(under))
+            return over if isinstance(over, Apply) and not over.name and named_or_not else None
+        if expression.function not in ("where", "multiply", "add"):
+            return None
+        expression = expression.args[1 if expression.function == "where" else 0]
+    return None
 
 
 def sources(expression: Expression) -> Iterator[Cell]:

@@ -35,7 +35,8 @@ WINGS = {  # who may be imported by whom, besides oneself
     "insight": ("core", "passes", "dumps"),
     "testing": ("core", "insight"),
     "experiments": ("core", "passes", "dumps", "model"),
-    "check": ("core", "dumps", "insight", "model", "scalar"),
+    "worksheet": ("core", "dumps", "insight", "builtin"),
+    "check": ("core", "dumps", "insight", "model", "scalar", "worksheet"),
     "cli": (
         "check",
         "core",
@@ -49,6 +50,7 @@ WINGS = {  # who may be imported by whom, besides oneself
         "scalar",
         "insight",
         "experiments",
+        "worksheet",
     ),
     "__main__": ("cli",),
 }
@@ -101,7 +103,10 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "tokenizers": ("models.tokens:tokenizer_of",),
     "dask": ("cli.commands.heads:_of_corpus",),
     "pytest": ("testing",),
-    "xlsxwriter": ("dumps.workbook", "dumps.workbook.formulas", "dumps.workbook.sheets"),
+    "xlsxwriter": (
+        "dumps.workbook", "dumps.workbook.formulas", "dumps.workbook.sheets", "dumps.worksheet.self_check",
+    ),
+    "openpyxl": ("check.sheet:_cells",),
 }
 
 

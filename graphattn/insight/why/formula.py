@@ -10,6 +10,7 @@ part that the op has named is written by its name, and its own formula stands ap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from graphattn.core.cells import Apply, Cell, Expression, Literal
@@ -34,6 +35,8 @@ ANY, SUM, PRODUCT, POWER, ATOM = range(5)
 TERMS = 6
 """A sum of more terms is written with its middle left out."""
 GROUPS = 3
+SIMPLE = 100
+"""Fractions with smaller denominators are written as such."""
 LETTERS = "kjimnrst"
 
 Piece = tuple[str, int]
@@ -48,6 +51,8 @@ def number_text(value: Any, numbers: Numbers, digits: int = 6) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return integer(value)
+    if isinstance(value, Fraction) and value.denominator < SIMPLE:
+        return str(value)
     try:
         near = float(numbers.near(value))
     except OverflowError:
@@ -397,7 +402,7 @@ def _within(text: str) -> str:
 
 
 def _signed(text: str) -> Piece:
-    return text, POWER if text[:1] in "-−" else ATOM
+    return text, PRODUCT if "/" in text else POWER if text[:1] in "-−" else ATOM
 
 
 def _is_number(text: str) -> bool:
