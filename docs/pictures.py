@@ -1,9 +1,15 @@
-"""Draws the pictures of README and of figures.md: `python docs/pictures.py`."""
+"""Draws the pictures of README, figures.md, teaching.md and the lessons: `python docs/pictures.py`.
 
+Those of worksheets are taken by Chromium (Playwright, extra `test`), and left as they are where there is none.
+"""
+
+import shutil
 from pathlib import Path
+from typing import Any
 
 from graphattn.builtin import specimen
 from graphattn.weights.toy_induction import toy_induction
+from graphattn.worksheet import worksheet
 
 FOLDER = Path(__file__).parent
 
@@ -23,6 +29,31 @@ def main() -> None:
     print(small.graph.render(FOLDER / "block-values.svg", trace=told))
     print(graph.render(FOLDER / "block.svg"))
     print(graph.render(FOLDER / "block-dark.svg", theme="dark"))
+    sheet = worksheet(
+        specimen("attention", n=3, d=4, causal=True).graph, seed=7, labels={"token": WORDS[:3]}, title=BY_HAND
+    )
+    photograph({"worksheet": sheet.html, "worksheet-solution": sheet.solution})
+
+
+BY_HAND = "Attention by hand: 3 tokens, causal"
+
+
+def photograph(pages: dict[str, str], folder: Path = FOLDER) -> None:
+    """Each HTML page as a PNG of A4."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        print("no chromium: the pictures of worksheets stay as they are")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser: Any = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 794, "height": 1119})
+        for name, html in pages.items():
+            shown.set_content(html)
+            shown.screenshot(path=str(folder / f"{name}.png"))
+            print(folder / f"{name}.png")
+        browser.close()
 
 
 if __name__ == "__main__":

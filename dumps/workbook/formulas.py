@@ -51,8 +51,8 @@ class Text:
 
 
 def formula(table: Table, expression: Expression, at: str | None = None, by_two: bool = False) -> str:
-    """The formula of a cell of the table, or of one of its helper cells, as it is written on the sheet `at` (its
-    own, if that is not said). by_two: 2 is raised instead of e."""
+    """The formula of a cell of the table, or of one of its helper cells, as it is written on the sheet `at`, or
+    on its own. by_two: 2 is raised instead of e."""
     return _Writer(table, expression, at or table.sheet, by_two).write(expression).text
 
 

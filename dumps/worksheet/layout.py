@@ -279,7 +279,7 @@ def _panel(step: Step, then: Step | None, side: float) -> Panel:
     else:
         across = max(_body_width(step, side), panel.width)
         assert then.above is not None
-        from_top = _header(panel, then, across + MEET, _meeting_width(then, side))
+        from_top = _header(panel, then, across + MEET, _meeting_width(then, side), 230)
         head = max(head, from_top)
         labels = LABEL_LINE * bool(then.above.columns)
         low = head + LABEL_LINE + labels + then.above.size[0] * side + MEET / 2 + 4
@@ -335,7 +335,10 @@ def _body_width(step: Step, side: float) -> float:
         return _label_width(step.left) + step.left.size[1] * side + _meeting_width(step, side) + MEET
     boxes = _boxes(step)
     gaps = BESIDE * len(step.beside) + PARTS * len(step.parts)
-    widths = (max(box.size[1] * side, _name_width(box, box in step.beside) * (box is not step.result)) for box in boxes)
+    widths = (
+        max(box.size[1] * side, _name_width(box, box in step.beside) * (box is not step.result))
+        for box in boxes
+    )
     return _label_width(step.result) + sum(widths) + gaps
 
 
@@ -352,7 +355,11 @@ def _row(panel: Panel, step: Step, top: float, side: float, low: float | None = 
     labels: Sequence[str] | None = None
     for number, box in enumerate(_boxes(step)):
         rows = box.rows or (step.result.rows if box.size[0] == step.result.size[0] else ())
-        if rows and rows != labels and (number == 0 or number < len(step.beside) or box.size[0] != grid_rows(grid)):
+        if (
+            rows
+            and rows != labels
+            and (number == 0 or number < len(step.beside) or box.size[0] != grid_rows(grid))
+        ):
             x += _label_width(Box("", "", (), rows))
             labels = rows
             for i, label in enumerate(rows):
@@ -439,7 +446,9 @@ def _checks(sheet: Sheet) -> Panel:
     panel.add(Words(18, y, "Check yourself", TITLE, "title"))
     for told, value in sheet.checks:
         y += 19
-        panel.add(Words(18, y, told, HINT, "muted"), Words(CHECK_WIDTH - 18, y, value, HINT + 1.5, "text", "end"))
+        panel.add(
+            Words(18, y, told, HINT, "muted"), Words(CHECK_WIDTH - 18, y, value, HINT + 1.5, "text", "end")
+        )
     y += 8
     for text in (sheet.question, *sheet.notes):
         y += 4

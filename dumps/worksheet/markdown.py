@@ -32,7 +32,7 @@ def markdown(sheet: Sheet, solution: bool = False) -> str:
 
 def _table(box: Box, solution: bool) -> Iterator[str]:
     """A box with its name in the corner."""
-    rows, columns = box.size
+    columns = box.size[1]
     labels = [_plain(label) for label in box.columns] or [" "] * columns
     yield f"| **{_plain(box.name)}** | {' | '.join(labels)} |"
     yield "| ---: |" + " :---: |" * columns

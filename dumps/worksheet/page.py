@@ -41,7 +41,8 @@ def page(sheet: Sheet, solution: bool = False) -> str:
     sides = pages(sheet)
     drawn = "\n".join(_side(sheet, side, number, len(sides), solution) for number, side in enumerate(sides, 1))
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{html.escape(title)}</title>\n"
         f"<style>\n{STYLE}</style>\n</head>\n<body>\n{drawn}\n</body>\n</html>\n"
     )
 

@@ -30,6 +30,7 @@ from typing import Any
 import xlsxwriter
 
 from graphattn.core import nested
+from graphattn.core.cells import Apply, Expression
 from graphattn.dumps.workbook.formulas import formula, reference
 from graphattn.dumps.workbook.sheets import NUMBER, Styles, write_labels
 from graphattn.dumps.workbook.tables import HIDDEN, Helper, Place, Table
@@ -71,12 +72,24 @@ def blanks(tables: Sequence[Table], done: Mapping[str, tuple[int, ...]]) -> Iter
         if table.operands is None:
             continue
         hidden = hidden_places(table)
-        for helper in table.helpers.values():
+        for helper in _in_order(table):
             if helper.place not in hidden:
                 yield Blank(table, None, helper)
         for index in _indices(table):
             if table.place(index) not in hidden and done.get(table.tensor.name) != index:
                 yield Blank(table, index, None)
+
+
+def _in_order(table: Table) -> list[Helper]:
+    """The helper cells, those first that others read."""
+    keys: dict[int, int] = {}
+
+    def inner(part: Expression) -> int:
+        if not isinstance(part, Apply):
+            return 0
+        return (table.keys.of(part, keys) in table.helpers) + sum(map(inner, part.args))
+
+    return sorted(table.helpers.values(), key=lambda helper: inner(helper.expression))
 
 
 def hidden_places(table: Table) -> set[Place]:

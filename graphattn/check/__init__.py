@@ -3,6 +3,7 @@
     report = check("model.py")                     the first seed: seven functions on lists
     report = check("solution.py", "scalar")        the second seed: Value and SelfAttention
     report = check("answer.py", "course.py")       a contract of one's own (`contract.load`)
+    report = check("worksheet-7.xlsx")             a worksheet that was filled in (`sheet`)
     print(report)
     report.right                                   whether every function is
 
@@ -14,8 +15,8 @@ report tells no more than `reveal` allows:
     place    and which call fails, what it gave, and where that is wrong
     cause    and what was expected, and the mistake (the default)
 
-The file is executed, so grade what you would run. Raises a `GraphError` where there is no such file or
-contract.
+A Python file is executed, so grade what you would run; a worksheet is only read. Raises a `GraphError`
+where there is no such file or contract.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from .contract import Contract, load
 from .grade import graded
 from .process import Limits
 from .report import REVEALS, Report
+from .sheet import ENDING, graded_sheet
+from .sheet_report import SheetReport
 
 
 def check(
@@ -36,17 +39,31 @@ def check(
     reveal: str = "cause",
     seconds: float = 10.0,
     megabytes: int = 1024,
-) -> Report:
-    """Grade a file (see the module's docstring). seconds, megabytes: what one function may take."""
+) -> Report | SheetReport:
+    """Grade a file (see the module's docstring). seconds, megabytes: what one function may take. The contract
+    of a worksheet is the sheet as it was handed out, where the one that came back is not to be trusted."""
     if reveal not in REVEALS:
         raise GraphError(
             f"reveal is {reveal!r}; expected one of {', '.join(REVEALS)}{suggest(reveal, REVEALS)}"
         )
     name = os.fspath(file)
     if not os.path.isfile(name):
-        raise GraphError(f"there is no file {name!r}; expected a Python file to grade")
+        raise GraphError(f"there is no file {name!r}; expected a Python file or a worksheet to grade")
+    if name.lower().endswith(ENDING):
+        reference = None if contract == "model" else _reference(contract)
+        return graded_sheet(name, reference, reveal)
     if not isinstance(contract, Contract):
         contract = load(contract)
     limits = Limits(seconds, megabytes)
     grades = [graded(name, function, limits, reveal == "cause") for function in contract.functions]
     return Report(name, contract.name, reveal, grades)
+
+
+def _reference(contract: str | os.PathLike[str] | Contract) -> str:
+    """The sheet that a worksheet is graded against."""
+    if not isinstance(contract, Contract):
+        path = os.fspath(contract)
+        if path.lower().endswith(ENDING) and os.path.isfile(path):
+            return path
+        raise GraphError(f"a worksheet is not graded against {path!r}; expected the sheet that was handed out")
+    raise GraphError("a worksheet is not graded against functions; expected the sheet that was handed out")

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from graphattn.dumps.graph_json import graph_data
-from graphattn.dumps.workbook.tables import tables
+from graphattn.dumps.workbook.tables import Table, tables
 from graphattn.dumps.worksheet.layout import pages
 from graphattn.dumps.worksheet.markdown import markdown
 from graphattn.dumps.worksheet.page import page
+from graphattn.dumps.worksheet.sheet import Sheet
 from graphattn.dumps.write import need_free, write_bytes, write_text
 
 from ..builtin import random_feeds
@@ -38,12 +39,10 @@ from ..core.run import run
 from ..core.trace import Trace
 from .by_hand import BY_HAND
 from .contents import contents, example
-from .exercise import drawn_from, exercise_of
+from .exercise import drawn_from, exercise_of, need_few
+from .limits import CELLS, FORMAT, VERSION
 from .nice import Drawn, Needs, needs_of, nice_feeds
 
-FORMAT, VERSION = "graphattn worksheet", 1
-LIMIT = 20_000
-"""The most computed cells of a graph of which a worksheet is made."""
 DECIMALS = "No small numbers were found for this graph, so it has decimals. Round each square to 4 digits."
 
 
@@ -60,8 +59,10 @@ class Exercises:
         self.labels = dict(labels or {})
         self.given = dict(feeds or {})
         self.title = title or graph.title or graph.name
+        if blank is None:
+            need_few(self.graph)
         trace = self._run({**random_feeds(self.graph, 0), **self.given})
-        found = tables(trace, LIMIT)
+        found = tables(trace, CELLS)
         self.exercise = exercise_of(trace, found, [blank] if isinstance(blank, str) else blank)
         blanks = [table.tensor.name for table in found if table.tensor.name in self.exercise.computed]
         sources = found if self.given else drawn_from(found, self.exercise)
@@ -84,10 +85,19 @@ class Worksheet:
 
     def __init__(self, exercises: Exercises, seed: int, drawn: Drawn, trace: Trace, command: str) -> None:
         self.exercises, self.seed, self.drawn, self.trace = exercises, seed, drawn, trace
-        self.tables = tables(trace, LIMIT, exercises.exercise)
-        notes = [] if drawn.nice else [DECIMALS]
-        footer = "   ".join(filter(None, (f"graphattn worksheet, seed {seed}", command)))
-        self.contents = contents(trace, self.tables, exercises.title, footer, notes)
+        self.command = command
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """What is asked for and what that reads, in their places on the spreadsheet."""
+        return tables(self.trace, CELLS, self.exercises.exercise)
+
+    @cached_property
+    def contents(self) -> Sheet:
+        """What stands on the page."""
+        notes = [] if self.nice else [DECIMALS]
+        footer = "   ".join(filter(None, (f"graphattn worksheet, seed {self.seed}", self.command)))
+        return contents(self.trace, self.tables, self.exercises.title, footer, notes)
 
     @property
     def nice(self) -> bool:
@@ -126,7 +136,11 @@ class Worksheet:
                 "spreadsheets are written by XlsxWriter; expected `pip install 'graphattn[workbook]'`"
             ) from None
         return self_check(
-            self.tables, example(self.trace, self.tables), self.contents.title, json.dumps(self.data()), self.nice
+            self.tables,
+            example(self.trace, self.tables),
+            self.contents.title,
+            json.dumps(self.data()),
+            self.nice,
         )
 
     def data(self) -> dict[str, Any]:

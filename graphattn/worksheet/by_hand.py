@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from ..core.numbers import Numbers
+from ..core.numbers import FLOAT, Numbers, exp, log
 
 HIDDEN = -math.inf
 LARGEST_POWER = 12
@@ -103,3 +104,7 @@ BY_HAND = Numbers(
     multiply=lambda a, b: whole(a * b), add=lambda a, b: whole(a + b), subtract=lambda a, b: whole(a - b),
     text=lambda x: str(whole(x)),
 )  # fmt: skip
+
+LN2 = math.log(2)
+NEAR = replace(FLOAT, name="by hand, rounded", exp=lambda x: exp(x * LN2), log=lambda x: log(x) / LN2)
+"""The same in floats, for what a learner has written."""

@@ -112,7 +112,13 @@ class Contents:
             return []
         labels = table.tensor.labels[axis]
         size = table.spec.shape[axis]
-        names = list(labels) if labels else [str(i) for i in range(size)] if table.spec.axes[axis] == "token" else []
+        names = (
+            list(labels)
+            if labels
+            else [str(i) for i in range(size)]
+            if table.spec.axes[axis] == "token"
+            else []
+        )
         if axis == -2 and rank > 2:
             blocks = [", ".join(map(str, block)) for block in table.blocks]
             return [f"[{block}] {name}".strip() for block in blocks for name in names or [""] * size]
@@ -129,7 +135,9 @@ class Contents:
             yield self._working(table)
         yield from (box for box, name in zip(columns, table.beside, strict=True) if name not in first)
         for number, name in enumerate(table.below):
-            squares = [self._part(table, (*index[:-2], 0, index[-1]), number, True) for index in _rows(table)[0]]
+            squares = [
+                self._part(table, (*index[:-2], 0, index[-1]), number, True) for index in _rows(table)[0]
+            ]
             yield Box(self._text(name), "", [squares], columns=self._labels(table, -1))
 
     def _column(self, table: Table, number: int, name: str) -> Box:
@@ -193,7 +201,9 @@ class Contents:
             return f"{name} = {names[0]} {table.row.written.note}"
         if _plain_formula(table):
             words = dict(zip((p.name for p in table.row.op.operands), names, strict=False))
-            return re.sub(r"\w+", lambda word: words.get(word[0], word[0]), table.row.op.formula.replace("y", name, 1))
+            return re.sub(
+                r"\w+", lambda word: words.get(word[0], word[0]), table.row.op.formula.replace("y", name, 1)
+            )
         return f"{name} = {table.row.op.title}({', '.join(names)})"
 
     def _hint(
@@ -213,14 +223,18 @@ class Contents:
             lines = [self._text(table.row.op.formula)]
         if self.by_hand and any(_raises(tree) for tree in list(table.expressions.values())[:1]):
             lines.append("2⁰ = 1, 2⁻¹ = 1/2, 2⁻² = 1/4 (2 stands for e: scores in units of ln 2)")
-        lines += [f"{b.name} is in step {b.source}" for b in boxes if 0 < b.source < self.number[table.tensor.name] - 1]
+        lines += [
+            f"{b.name} is in step {b.source}"
+            for b in boxes
+            if 0 < b.source < self.number[table.tensor.name] - 1
+        ]
         return lines
 
     def _worked(self, table: Table, index: tuple[int, ...]) -> str:
         line = why(self.trace, table.tensor.name, *index).lines(DIGITS, parts=False)[0]
         head, *segments = (joined(part) for part in (line.head, *line.segments))
         name = table.tensor.name
-        text = self._text(" = ".join((head.replace(name, self.names[name], 1), *segments[-2:])))
+        text = self._text(" = ".join((head.replace(name, self.names[name], 1), *(segments[1:] or segments))))
         return re.sub(r"-(?=\d)", "−", text)
 
     # ------------------------------------------------------------ checks
@@ -246,9 +260,10 @@ class Contents:
         if shares:
             table = shares[0]
             rows = self._labels(table, -2)
-            who = f"“{rows[-1]}”" if table.tensor.labels[-2] else f"the last row of {self.names[table.tensor.name]}"
-            read = next(o for o in table.operands or () if o is not None)
-            return f"Say it in words: whom does {who} look at most, and why? (see its row of {self.names[read.tensor.name]})"
+            own = f"the last row of {self.names[table.tensor.name]}"
+            who = f"“{rows[-1]}”" if table.tensor.labels[-2] else own
+            read = next(self.names[o.tensor.name] for o in table.operands or () if o is not None)
+            return f"Say it in words: whom does {who} look at most, and why? (see its row of {read})"
         name = self.names[self._blank()[-1].tensor.name]
         return f"Say it in words: which box of {name} is the largest, and which numbers made it so?"
 
@@ -304,7 +319,7 @@ def _short_note(table: Table) -> bool:
 
 
 def _plain_formula(table: Table) -> bool:
-    """Whether an op's formula is of its operands' names alone, so that tensors can stand for them: y = a · b."""
+    """Whether an op's formula is of its operands' names alone, so that tensors can stand for them."""
     formula, names = table.row.op.formula, {p.name for p in table.row.op.operands}
     return formula.startswith("y = ") and set(re.findall(r"\w+", formula[4:])) - {"Σ"} == names
 

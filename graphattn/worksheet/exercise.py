@@ -10,6 +10,7 @@ from graphattn.dumps.workbook.tables import Exercise, Table
 
 from ..core import nested
 from ..core.errors import GraphError
+from ..core.graph import Graph
 from ..core.trace import Trace
 
 SHEET, TOP = "Worksheet", 5
@@ -38,13 +39,24 @@ def exercise_of(trace: Trace, found: Sequence[Table], blank: Iterable[str] | Non
     if not names:
         raise GraphError("nothing is computed in this graph; expected a tensor to fill in")
     names |= _moved(computed, names)
-    squares = sum(t.spec.size for t in computed if t.tensor.name in names)
+    _need_few(sum(t.spec.size for t in computed if t.tensor.name in names))
+    given = {
+        o.tensor.name for t in computed if t.tensor.name in names for o in t.operands or () if o is not None
+    }
+    return Exercise(frozenset(given - names), frozenset(names), SHEET, TOP)
+
+
+def need_few(graph: Graph) -> None:
+    """Refuse, before anything is computed, a graph with more squares than a worksheet asks for."""
+    computed = [node for node in graph.nodes.values() if node.operands and not node.op.moves]
+    _need_few(sum(spec.size for node in computed for spec in node.outputs if spec.kind == "float"))
+
+
+def _need_few(squares: int) -> None:
     if squares > SQUARES:
         raise GraphError(
-            f"{squares:,} squares would be blank; expected at most {SQUARES:,}: --blank names the tensors to fill in"
+            f"{squares:,} squares would be blank; expected at most {SQUARES:,} (--blank names the tensors)"
         )
-    given = {o.tensor.name for t in computed if t.tensor.name in names for o in t.operands or () if o is not None}
-    return Exercise(frozenset(given - names), frozenset(names), SHEET, TOP)
 
 
 def _moved(computed: Sequence[Table], blank: set[str]) -> set[str]:
@@ -63,8 +75,8 @@ def _moved(computed: Sequence[Table], blank: set[str]) -> set[str]:
 
 
 def drawn_from(found: Sequence[Table], exercise: Exercise) -> list[Table]:
-    """The tables that the exercise's numbers come from. What is given is drawn itself instead of being computed,
-    unless it only moves numbers, holds shares, or has hidden cells: then what it reads is."""
+    """The tables that the exercise's numbers come from. What is given is drawn itself instead of being
+    computed, unless it only moves numbers, holds shares, or has hidden cells: then what it reads is."""
     needed: set[str] = set(exercise.computed)
     kept: list[Table] = []
     for table in reversed(found):

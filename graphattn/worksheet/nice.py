@@ -41,8 +41,6 @@ DENOMINATOR, LARGEST = 24, 72
 EASY = 12
 """And what is looked for first."""
 TINY, SMALL, EVEN, WIDE = (1, -1), (1, -1, 2, -2), (2, -2), (0, 1, -1, 2, -2, 3, -3, 5, -5)
-CELLS = 5_000
-"""No graph with more computed cells is searched."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,9 @@ def needs_of(graph: Graph, found: Sequence[Table], blank: Sequence[str], given: 
             reads += [0] * spec.size
     units = _in_order(rows, known, reads, constants)
     outputs = {graph.tensor_name(graph.resolve(name)) for name in graph.outputs}
-    results = [t for t in found if t.tensor.name in outputs and t.operands is not None and not is_share(t.row.op)]
+    results = [
+        t for t in found if t.tensor.name in outputs and t.operands is not None and not is_share(t.row.op)
+    ]
     names = tuple(t.tensor.name for t in results if t.spec.kind == "float")
     specs = {t.tensor.name: t.spec for t in found}
     return Needs(graph, given, tuple(blank), names, drawn, units, specs, spans, constants)
@@ -229,12 +229,16 @@ def _settled(unit: Unit, draw: Draw, whole: bool, values: list[Any], random: Ran
 
 
 def _nice(cells: Sequence[Known], values: list[Any], whole: bool = False) -> bool:
-    """Compute cells, up to the first that no hand can do. whole: what is raised is to be whole, and all easy."""
+    """Compute cells, up to the first that no hand can do. whole: what is raised is whole, and all is easy."""
     for cell in cells:
         value = values[cell.place] = cell.compute(values)
         if hard(value):
             return False
-        if whole and isinstance(value, Fraction) and (EASY % value.denominator or (cell.raised and value.denominator > 1)):
+        if (
+            whole
+            and isinstance(value, Fraction)
+            and (EASY % value.denominator or (cell.raised and value.denominator > 1))
+        ):
             return False
     return True
 

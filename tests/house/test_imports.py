@@ -104,9 +104,12 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "dask": ("cli.commands.heads:_of_corpus",),
     "pytest": ("testing",),
     "xlsxwriter": (
-        "dumps.workbook", "dumps.workbook.formulas", "dumps.workbook.sheets", "dumps.worksheet.self_check",
+        "dumps.workbook",
+        "dumps.workbook.formulas",
+        "dumps.workbook.sheets",
+        "dumps.worksheet.self_check",
     ),
-    "openpyxl": ("check.sheet:_cells",),
+    "openpyxl": ("check.sheet",),
 }
 
 

@@ -12,12 +12,12 @@ from ..output import emit, progress
 GROUP = "Compare with another implementation"
 
 
-@click.command(short_help="Grade a file that implements attention, function by function.")
+@click.command(short_help="Grade an implementation of attention, or a worksheet.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--contract", default="model", metavar="CONTRACT",
     help="What the file must do: model (seven functions on lists), scalar (Value, SelfAttention), or a Python"
-    " file with the right functions and CASES.  [model]",
+    " file with the right functions and CASES; of a worksheet, the sheet that was handed out.  [model]",
 )  # fmt: skip
 @click.option(
     "--reveal", default="cause", metavar="HOW",
@@ -32,7 +32,8 @@ def command(
     ctx: click.Context, files: tuple[str, ...], contract: str, reveal: str, seconds: float, megabytes: int,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Grade each FILE, which is executed; several are shown as a table. Exit status 1: something is wrong."""
+    """Grade each FILE: Python, which is executed, or a worksheet that was filled in (.xlsx), of which each
+    square is marked. Several are shown as a table. Exit status 1: something is wrong."""
     if not seconds > 0 or megabytes < 64:
         raise GraphError(
             f"limits of {seconds:g} s and {megabytes} MB; expected more than 0 s and 64 MB or more"
