@@ -109,7 +109,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
         "dumps.workbook.sheets",
         "dumps.worksheet.self_check",
     ),
-    "openpyxl": ("check.sheet",),
+    "openpyxl": ("check.sheet_file:Book._rows",),
 }
 
 
