@@ -19,6 +19,7 @@ from copy import copy
 from math import prod
 from typing import Any
 
+from ..core.builders import Builders
 from ..core.errors import GraphError, suggest
 from ..core.graph import Graph, Tensor
 from ..core.nested import shown
@@ -40,10 +41,11 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Specimen:
     x = call.input("input", input)
     w = call.parameter("weight", weight, None, None)
     b = None if bias is None else call.parameter("bias", bias, w.shape[0])
-    return call.specimen(y=_linear(call.graph, x, w, b, "y"))
+    return call.specimen(y=whole_linear(call.graph, x, w, b, "y"))
 
 
-def _linear(g: Graph, x: Tensor, w: Tensor, b: Tensor | None, name: str) -> Tensor:
+def whole_linear(g: Builders, x: Tensor, w: Any, b: Any, name: str) -> Tensor:
+    """x Wᵀ + b, of a lone row too."""
     if len(x.shape) != 1:
         return g.linear(x, w, b, name=name)
     row = g.reshape(x, (1, x.shape[0]), name=f"{name}_of")
@@ -90,7 +92,7 @@ def _normalized(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def over_last_axes(
-    g: Graph, op: str, x: Tensor, axes: int, name: str, *rows: Tensor | None, **attributes: Any
+    g: Builders, op: str, x: Tensor, axes: int, name: str, *rows: Tensor | None, **attributes: Any
 ) -> Tensor:
     """An op on rows, over the last `axes` axes as one row."""
     if axes == 1:
@@ -155,12 +157,12 @@ def scaled_dot_product_attention(
     )
     mask = None if attn_mask is None else call.input("attn_mask", attn_mask, kinds=MASK)
     if flag("enable_gqa", enable_gqa):
-        k, v = (_shared(g, x, q, name) for name, x in (("key", k), ("value", v)))
+        k, v = (shared_heads(g, x, q, name) for name, x in (("key", k), ("value", v)))
     out, weights = g.attention(q, k, v, mask, causal=is_causal, scale=scale, name="attention")
     return call.specimen(out=out, weights=weights)
 
 
-def _shared(g: Graph, x: Tensor, q: Tensor, name: str) -> Tensor:
+def shared_heads(g: Builders, x: Tensor, q: Tensor, name: str) -> Tensor:
     """Each key or value head as often as query heads share it."""
     if len(x.shape) < 3 or len(q.shape) < 3:
         raise GraphError(
@@ -238,7 +240,7 @@ class Linear(_Module):
         call = Call("linear")
         x = call.input("input", input)
         p = self.parameters(call)
-        return call.specimen(y=_linear(call.graph, x, p["weight"], p.get("bias"), "y"))
+        return call.specimen(y=whole_linear(call.graph, x, p["weight"], p.get("bias"), "y"))
 
 
 class LayerNorm(_Module):
