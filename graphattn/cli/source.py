@@ -1,8 +1,8 @@
 """What a command works on: SOURCE and the options that go with it, as a `Specimen`.
 
 SOURCE is the name of a built-in graph, or a file: a graph or trace that was saved (text or JSON), a
-Python file that defines a graph, an ONNX model, or the weights of one head; or the folder of a trained
-model.
+Python file that defines a graph, an ONNX model, a program of PyTorch, or the weights of one head; or the
+folder of a trained model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..core.trace import Trace
 
 TOY = "toy"
-ONNX = ".onnx"
+ONNX, TORCH = ".onnx", ".pt2"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAVED = re.compile(r"graphattn (graph|trace) ")
 SAVED_JSON = re.compile(r'"format"\s*:\s*"graphattn (graph|trace)"')
@@ -47,6 +47,7 @@ HELP = """
       a .py file                     executed: its Graph named `graph`, or the only one in it,
                                      with its `feeds` and `labels` if it has them
       a .onnx file                   an ONNX model, with --feeds where its sizes are open
+      a .pt2 file                    a program of torch.export, read for what --feeds give
       a .safetensors, .npz or .json  one trained head: x, w_q, w_k, w_v, or q, k, v
     """
 
@@ -154,9 +155,9 @@ def read_specimen(
     """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. Raises a
     `GraphError` for what cannot be read."""
     given = _given(options)
-    if Path(source).suffix.lower() == ONNX and Path(source).is_file():  # what is fed says how large it is
+    if Path(source).suffix.lower() in (ONNX, TORCH) and Path(source).is_file():  # read for what it is fed
         _refuse(source, **given)
-        found, feed_files, seed = _of_onnx(Path(source), feed_files, seed), (), None
+        found, feed_files, seed = _of_program(Path(source), feed_files, seed), (), None
     else:
         found = _found(source, given, seed)
     feeds = dict(found.feeds)
@@ -172,7 +173,7 @@ def read_specimen(
     if feed_files or labels or patches:
         need_unpatched(trace)
         trace = None
-    specimen = Specimen(found.graph, feeds, named, found.recorded, trace)
+    specimen = replace(found, feeds=feeds, labels=named, trace=trace)
     if not patches:
         return specimen
     from .patches import read_patches
@@ -220,8 +221,8 @@ def _found(source: str, options: dict[str, Any], seed: int | None) -> Specimen:
         return _of_folder(source)
     if path.suffix.lower() == ".py":
         return _of_python(path)
-    if path.suffix.lower() == ONNX:
-        return _of_onnx(path, (), seed)
+    if path.suffix.lower() in (ONNX, TORCH):
+        return _of_program(path, (), seed)
     if path.suffix.lower() in (".safetensors", ".npz"):
         from ..weights.extract import extract
 
@@ -266,20 +267,41 @@ def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
     return found
 
 
-def _of_onnx(path: Path, feed_files: tuple[str, ...], seed: int | None) -> Specimen:
-    """An ONNX model; its feeds go by the names of its inputs, and what is not fed is drawn at random."""
+def _of_program(path: Path, feed_files: tuple[str, ...], seed: int | None) -> Specimen:
+    """An ONNX model or a program of PyTorch; its feeds go by the names of its inputs, and what is not fed is
+    drawn at random."""
     from ..core.tensor_file import read_tensors
-    from ..onnx import load
 
     feeds: dict[str, Any] = {}
     for file in feed_files:
         if Path(file).is_dir():
             raise GraphError(f"{file!r} is a folder; expected a file of feeds")
         feeds |= read_tensors(file).tensors
-    found = load(path, feeds, seed=seed or 0)
+    if path.suffix.lower() == TORCH:
+        found = _of_torch(path, feeds, seed or 0)
+    else:
+        from ..onnx import load
+
+        found = load(path, feeds, seed=seed or 0)
     for note in found.graph.notes:
         message(f"{path}: {note}")
     return found
+
+
+def _of_torch(path: Path, feeds: dict[str, Any], seed: int) -> Specimen:
+    from ..builtin import random_feeds
+    from ..core.graph import Graph
+    from ..torch.calling import called
+    from ..torch.serialized import stored
+
+    program, missing = stored(path), Graph("inputs")
+    for source in program.inputs:
+        if source.dtype and source.name not in feeds:
+            missing.input(source.name, source.sizes, kind=source.kind_of_cells)
+    if missing.inputs:
+        told = ", ".join(missing.inputs)
+        message(f"{path} has no feeds for {told}: they are drawn at random (--seed {seed})")
+    return called(program, (), {**feeds, **random_feeds(missing, seed)}).specimen()
 
 
 def _of_text(path: Path) -> Specimen:

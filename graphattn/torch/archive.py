@@ -2,8 +2,8 @@
 
 `torch.export.load` unpickles: sample inputs with any code in them (weights_only=False where the safe way
 fails), custom objects, and tensors that are marked so. What a program needs is not pickled: its graph is JSON
-(`models/model.json`), its tensors lie raw in `data/weights` and `data/constants`, with shapes and strides in JSON
-beside them. That alone is read here; what an archive has pickled is never opened. Entries are looked up by
+(`models/model.json`), its tensors lie raw in `data/weights` and `data/constants`, with shapes and strides in
+JSON beside them. That alone is read here; what an archive has pickled is never opened. Entries are looked up by
 name and never written anywhere; compressed ones are refused (PyTorch writes none), so that no entry is larger
 than the file.
 """
@@ -38,16 +38,21 @@ class Archive:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._flat: dict[tuple[str, str], Any] = {}
         try:
             self._file = zipfile.ZipFile(self.path)
             entries = self._file.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise GraphError(f"{path} is not a whole .pt2 archive: {error}; expected one of torch.export.save") from None
+            raise GraphError(
+                f"{path} is not a whole .pt2 archive: {error}; expected one of torch.export.save"
+            ) from None
         if len(entries) > MOST_ENTRIES:
             self.refuse(f"has {len(entries):,} entries; expected at most {MOST_ENTRIES:,}")
-        packed = next((entry for entry in entries if entry.compress_type != zipfile.ZIP_STORED), None)
+        packed = next((e for e in entries if e.compress_type or e.file_size != e.compress_size), None)
         if packed is not None:
-            self.refuse(f"has the compressed entry {shown(packed.filename)}; expected none, as torch.export.save writes")
+            self.refuse(
+                f"has the compressed entry {shown(packed.filename)}; expected none, as torch.export.save writes"
+            )
         self._entries = {entry.filename.partition("/")[2]: entry for entry in entries}
         if "archive_format" not in self._entries:
             self.refuse("has no archive_format; expected an archive of torch.export.save")
@@ -74,8 +79,7 @@ class Archive:
         if entry.file_size > most:
             self.refuse(f"has a {name[:80]} of {entry.file_size:,} bytes; expected at most {most:,}")
         try:
-            with self._file.open(entry) as file:
-                return file.read(most)
+            return self._file.read(entry)
         except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
             self.refuse(f"is not whole: {name[:80]}: {error}")
 
@@ -101,7 +105,9 @@ class Archive:
             name = f"{folder}{model}_{kind}_config.json"
             if name not in self._entries:
                 if f"{folder}{model}.pt" in self._entries:
-                    self.refuse(f"has pickled {kind}, which are never read; expected a file of torch 2.9 or newer")
+                    self.refuse(
+                        f"has pickled {kind}, which are never read; expected a file of torch 2.9 or newer"
+                    )
                 continue
             config = self.json(name).get("config")
             if not isinstance(config, dict):
@@ -121,7 +127,9 @@ class Archive:
             shape, strides = ([size["as_int"] for size in meta[key]] for key in ("sizes", "strides"))
             offset = meta["storage_offset"]["as_int"]
         except (TypeError, KeyError):
-            self.refuse(f"has a tensor {shown(path)} whose meta is {shown(meta)}; expected floats, integers or bools")
+            self.refuse(
+                f"has a tensor {shown(path)} whose meta is {shown(meta)}; expected floats, integers or bools"
+            )
         numbers = [*shape, *strides, offset]
         if len(shape) != len(strides) or not all(type(n) is int and 0 <= n < 2**53 for n in numbers):
             self.refuse(f"has a tensor {shown(path)} of sizes {shown(shape)} and strides {shown(strides)}")
@@ -133,7 +141,12 @@ class Archive:
         last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides))
         name = f"{folder}{file}"
         if not isinstance(file, str) or (last + 1) * width > self.size(name):
-            self.refuse(f"has a tensor {shown(path)} that needs {(last + 1) * width:,} bytes; its file has {self.size(name):,}")
-        data = bytearray(self.bytes(name, most_cells() * 8))
-        flat = torch.frombuffer(data[: len(data) // width * width], dtype=getattr(torch, dtype))
+            needs, has = f"{(last + 1) * width:,}", f"{self.size(name):,}"
+            self.refuse(f"has a tensor {shown(path)} that needs {needs} bytes; its entry has {has}")
+        if (name, dtype) not in self._flat:  # once, where several tensors lie in one entry
+            data = bytearray(self.bytes(name, most_cells() * 8))
+            self._flat[name, dtype] = torch.frombuffer(
+                data, dtype=getattr(torch, dtype), count=len(data) // width
+            )
+        flat = self._flat[name, dtype]
         return torch.as_strided(flat, shape, strides, offset)

@@ -14,30 +14,36 @@ from ..core.limits import most_cells
 from .program import Step, need_torch
 
 FOLDED = frozenset(
-    "abs add all alias any arange argmax argmin atan2 baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor"
-    " bmm bucketize cat ceil chunk clamp clamp_max clamp_min clone concat constant_pad_nd contiguous cos cumprod"
-    " cumsum detach diag diag_embed diagonal diff div divide einsum empty_like eq equal erf exp exp2 expand"
-    " expand_as eye flatten flip floor floor_divide fmod full full_like gather ge greater gt hstack index"
-    " index_select is_nonzero isfinite isin isinf isnan item le less lift_fresh_copy linspace log log1p log2"
-    " logical_and logical_not logical_or logical_xor logspace lt masked_fill masked_select matmul max maximum"
-    " mean meshgrid min minimum mm movedim mul multiply narrow ne neg new_full new_ones new_zeros nonzero"
-    " not_equal numel ones ones_like outer pad permute pow prod ravel reciprocal remainder repeat"
-    " repeat_interleave reshape roll round rsqrt rsub scalar_tensor scatter select sigmoid sign sin slice"
-    " slice_scatter softmax split split_with_sizes sqrt square squeeze stack sub sum swapaxes swapdims"
-    " sym_size sym_numel t tan tanh tile to topk transpose tril tril_indices triu triu_indices trunc type_as"
-    " unbind unflatten unfold unsqueeze unsqueeze_ view view_as vstack where xor zeros zeros_like"
-    " __and__ __or__ __xor__ _local_scalar_dense _to_copy _unsafe_view broadcast_to sort squeeze_copy"
-    " index_put copy select_scatter fill scatter_add _cast_Float _cast_Long cosh sinh log10 where_self".split()
+    """
+    abs add all alias any arange argmax argmin baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor bmm
+    broadcast_to bucketize cat ceil chunk clamp clamp_max clamp_min clone concat constant_pad_nd contiguous copy
+    cos cumprod cumsum detach diag diag_embed diagonal diff div divide einsum empty_like eq equal erf exp expand
+    expand_as eye fill flatten flip floor floor_divide fmod full full_like gather ge greater gt hstack index
+    index_put index_select isfinite isin isinf isnan item le less lift_fresh_copy linspace log log10 log1p log2
+    logical_and logical_not logical_or logical_xor lt mT masked_fill masked_select matmul max maximum mean
+    meshgrid min minimum mm movedim mul multiply narrow ne neg new_full new_ones new_zeros nonzero not_equal
+    numel numpy_T ones ones_like outer pad permute pow prod ravel reciprocal remainder repeat repeat_interleave
+    reshape roll round rsqrt rsub scalar_tensor scatter scatter_add select select_scatter sigmoid sign sin slice
+    slice_scatter softmax sort split split_with_sizes sqrt square squeeze stack sub sum swapaxes swapdims
+    sym_numel sym_size t tan tanh tile to topk transpose tril tril_indices triu triu_indices trunc type_as
+    unbind unflatten unfold unsqueeze view view_as vstack where zeros zeros_like __and__ __or__ __xor__
+    _local_scalar_dense _to_copy _unsafe_view
+    """.split()  # noqa: SIM905
 )
-"""The operators that are computed while reading: none of them opens a file, draws random numbers, or writes to
-what it is given."""
+"""The operators that are computed while reading: none of them opens a file or draws random numbers."""
+
+WRITING = frozenset(f"{name}_" for name in (*FOLDED, "zero"))
+"""The same where they write to what they are given: a copy of what came in, made for this."""
 
 
 def folds(step: Step) -> bool:
     """Whether a step may be computed while reading."""
     if step.call is None:
         return False
-    return not step.op.startswith("aten.") or step.op.split(".")[1] in FOLDED
+    if not step.op.startswith("aten."):
+        return True
+    packet = step.op.split(".")[1]
+    return packet in FOLDED or (step.writes and packet in WRITING)
 
 
 def folded(step: Step, arguments: Mapping[str, Any]) -> list[Any]:
@@ -54,7 +60,9 @@ def folded(step: Step, arguments: Mapping[str, Any]) -> list[Any]:
     try:
         result = _called(step, arguments)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
-        raise GraphError(f"{step.told} cannot be computed: {str(error).strip().splitlines()[0][:200]}") from None
+        raise GraphError(
+            f"{step.told} cannot be computed: {str(error).strip().splitlines()[0][:200]}"
+        ) from None
     if step.several:
         return list(result)[: len(step.outputs)]
     return [result]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import GraphError
 from .operators import called, find
-from .program import Module, Program, Source, Step, Use, bound, need_torch
+from .program import Module, Program, Source, Step, Use, bound, need_torch, others
 
 KINDS = {"PARAMETER": "parameter", "BUFFER": "buffer", "CONSTANT_TENSOR": "constant", "USER_INPUT": "input"}
 NOWHERE = "_empty_nn_module_stack_from_metadata_hook"
@@ -56,6 +56,7 @@ def _source(spec: Any, holders: Mapping[str, Any], exported: Any) -> Source:
     return Source(
         spec.arg.name, kind, spec.target or "", value, dtype.removeprefix("torch."),
         tuple(size if isinstance(size, int) else None for size in shape),
+        others(exported.state_dict, spec.target or ""),
     )  # fmt: skip
 
 
@@ -91,7 +92,7 @@ def _step(node: Any, picked: Mapping[str, Mapping[int, str]]) -> Step:
     )
     return Step(
         node.name, op.name, op.call, bound(op.defaults, op.name, given), outputs, mine is not None, modules,
-        op.positional,
+        op.positional, op.writes, op.shares,
     )  # fmt: skip
 
 
@@ -115,7 +116,9 @@ def output_names(spec: Any) -> list[str]:
 
     tree = pytree.tree_unflatten(range(spec.num_leaves), spec)
     leaves = pytree.tree_flatten_with_path(tree)[0]
-    return [named(tuple(str(getattr(key, "key", getattr(key, "idx", key))) for key in path)) for path, _ in leaves]
+    return [
+        named(tuple(str(getattr(key, "key", getattr(key, "idx", key))) for key in path)) for path, _ in leaves
+    ]
 
 
 def named(path: Sequence[str]) -> str:

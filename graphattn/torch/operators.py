@@ -22,6 +22,10 @@ NUMBERS: dict[str, Callable[..., Any]] = {
 """Python's functions of numbers, which stand between the operators where sizes are computed."""
 
 
+SHARING = frozenset(("reshape", "flatten", "contiguous", "to", "dropout", "type_as", "expand_as", "chunk"))
+"""Operators that may give back their input, though their schema does not say so."""
+
+
 class Operator(NamedTuple):
     """What is called, its arguments with their defaults, and which of them go by position."""
 
@@ -29,6 +33,10 @@ class Operator(NamedTuple):
     call: Callable[..., Any] | None
     defaults: dict[str, Any]
     positional: tuple[str, ...]
+    writes: bool = False
+    """Whether it writes to its first argument: `add_` for `add`."""
+    shares: bool = False
+    """Whether what it gives may share memory with its first argument: views, and what gives back its input."""
 
 
 class Missing:
@@ -61,6 +69,8 @@ def find(target: str) -> Operator | None:
         call,
         {a.name: a.default_value if a.has_default_value() else MISSING for a in arguments},
         tuple(a.name for a in arguments if not a.kwarg_only),
+        bool(arguments and arguments[0].alias_info and arguments[0].alias_info.is_write),
+        named[1] in SHARING or any(r.alias_info is not None for r in call._schema.returns),
     )
 
 

@@ -40,6 +40,20 @@ class Source:
     value: Any = None
     dtype: str = ""
     shape: tuple[int | None, ...] = ()
+    also: tuple[str, ...] = ()
+    """Other names of the same tensor in the state_dict, where weights are tied."""
+
+    @property
+    def kind_of_cells(self) -> str:
+        """float, int or bool."""
+        return "float" if "float" in self.dtype else "bool" if self.dtype == "bool" else "int"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape, which must be known to the last size."""
+        if None in self.shape:
+            raise GraphError(f"{self.name} has sizes that the program leaves open; expected a value for it")
+        return tuple(size for size in self.shape if size is not None)
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,15 @@ class Step:
     modules: tuple[Module, ...] = ()
     positional: tuple[str, ...] = ()
     """The names of the arguments that the operator takes by position."""
+    writes: bool = False
+    """Whether it writes to its first argument."""
+    shares: bool = False
+    """Whether what it gives may share memory with its first argument."""
+
+    @property
+    def first(self) -> str:
+        """The name of the value that is its first argument; "" where that is none."""
+        return next(uses(next(iter(self.arguments.values()), None)), "")
 
     @property
     def path(self) -> str:
@@ -86,6 +109,21 @@ class Program:
     @property
     def inputs(self) -> tuple[Source, ...]:
         return tuple(source for source in self.sources if source.kind == "input")
+
+
+def others(store: Mapping[str, Any], path: str) -> tuple[str, ...]:
+    """The names under which a stored tensor is there too."""
+    here = store.get(path)
+    if here is None or not here.numel():
+        return ()
+    return tuple(
+        name for name, tensor in store.items() if name != path and tensor is not None and _same(tensor, here)
+    )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two tensors are the same cells in memory."""
+    return (a.data_ptr(), a.shape, a.stride(), a.dtype) == (b.data_ptr(), b.shape, b.stride(), b.dtype)
 
 
 def uses(value: Any) -> Iterator[str]:

@@ -26,6 +26,7 @@ from .program import Program, Source, Step, Use, need_torch, uses
 from .rules import LIVE, RULES, SKIPPED
 from .rules.call import Call
 from .values import FLOATS, Value, cells, dtype_of, feed, kind_of, of_tensor
+from .writes import Writes, plain
 
 KINDS = {"float": "float", "int": "int", "bool": "bool"}
 
@@ -47,13 +48,16 @@ class Reading:
         self._notes: list[str] = list(program.notes)
         inputs = program.inputs
         if len(given) != len(inputs):
-            raise GraphError(f"{counted(len(given), 'value')} for {counted(len(inputs), 'input')}; expected as many")
-        told = {source.name: value for source, value in zip(inputs, given)}
+            raise GraphError(
+                f"{counted(len(given), 'value')} for {counted(len(inputs), 'input')}; expected as many"
+            )
+        fed = {source.name: value for source, value in zip(inputs, given)}
         for source in program.sources:
-            self._values[source.name] = self._start(source, told.get(source.name, source.value))
+            self._values[source.name] = self._start(source, fed.get(source.name, source.value))
         self._dtype = next((s.dtype for s in program.sources if s.dtype in FLOATS), "float32")
-        for step in program.steps:
-            self._read(step)
+        self._writes = Writes(program)
+        for place, step in enumerate(program.steps):
+            self._read(place, step)
         self._finish()
 
     # ------------------------------------------------------------ what a program starts from
@@ -62,14 +66,14 @@ class Reading:
         _check(source, value)
         if source.kind == "input":
             if value is None or not hasattr(value, "dtype"):
-                return Value(lambda: self.graph.input(source.name, _sizes(source)), value)
-            known = None if kind_of(value) == "float" else value
+                return Value(lambda: self.graph.input(identifier(source.name), source.sizes), value)
+            known = None if kind_of(value) == "float" else value.clone()
             return Value(
                 lambda: self._input(source, value), known, frozenset({source.name}), live=known is not None
             )
         if source.kind == "parameter":
             return Value(lambda: self._stored(source, value))
-        return Value(lambda: self._stored(source, value), value)
+        return Value(lambda: self._stored(source, value), value.detach().clone())
 
     def _input(self, source: Source, value: Any) -> Tensor:
         name = identifier(source.name)
@@ -77,6 +81,7 @@ class Reading:
         with self._inside(""):
             tensor = self.graph.input(name, tuple(value.shape), kind=KINDS[kind])
         self.feeds[name] = feed(value)
+        self.named[source.name] = name
         return tensor
 
     def _stored(self, source: Source, value: Any) -> Tensor:
@@ -86,31 +91,49 @@ class Reading:
                 return self.graph.constant(cells(value), name=leaf)
             tensor = self.graph.parameter(leaf, tuple(value.shape))
         self.feeds[tensor.name] = feed(value)
+        self.named[source.name] = tensor.name
+        for path in source.also:
+            self.graph.adopt_alias(".".join(filter(None, self.paths.stored(path))), tensor.ref)
         return tensor
 
     # ------------------------------------------------------------ one step
 
-    def _read(self, step: Step) -> None:
+    def _read(self, place: int, step: Step) -> None:
         if step.op in SKIPPED:
             return
         operands = [self._value(step, name) for name in uses(list(step.arguments.values()))]
         if all(operand.known is not None for operand in operands) and folds(step):
             return self._fold(step, operands)
+        if step.writes:
+            self._writes.check(place, step)
         results = self._built(step)
         for output, tensor in zip(step.outputs, results):
             if output is not None:
                 self._values[output] = of_tensor(tensor)
                 self.named[output] = tensor.name
+        if step.writes:
+            self._values[step.first] = of_tensor(results[0])
 
     def _fold(self, step: Step, operands: Sequence[Value]) -> None:
         arguments = {name: self._resolved(step, value) for name, value in step.arguments.items()}
         rests = frozenset().union(*(operand.rests_on for operand in operands))
         live = step.op in LIVE and any(operand.live for operand in operands)
         results = folded(step, arguments)
+        if step.writes:
+            self._written(step, results[0], rests)
+            live = False
         for place, (output, result) in enumerate(zip(step.outputs, results)):
             if output is not None:
                 make = self._live(step, place) if live else self._constant(step, output, result, rests)
                 self._values[output] = Value(make, result, rests, live)
+
+    def _written(self, step: Step, value: Any, rests: frozenset[str]) -> None:
+        """What shares memory with a known value that was written to is another constant now."""
+        memory = value.untyped_storage().data_ptr()
+        for name, other in self._values.items():
+            if hasattr(other.known, "untyped_storage") and other.known.untyped_storage().data_ptr() == memory:
+                rests |= other.rests_on
+                self._values[name] = Value(self._constant(step, name, other.known, rests), other.known, rests)
 
     def _constant(self, step: Step, output: str, value: Any, rests: frozenset[str]) -> Any:
         def make() -> Tensor:
@@ -134,7 +157,7 @@ class Reading:
 
     def _built(self, step: Step) -> list[Tensor]:
         """The nodes of one step: what comes out."""
-        rule = RULES.get(step.op)
+        rule = RULES.get(plain(step))
         if rule is None:
             raise GraphError(f"{step.told} is not read; graphattn.torch.supported() lists what is")
         scope = self.paths.within(step.modules)
@@ -276,19 +299,15 @@ def _check(source: Source, value: Any) -> None:
     kind = kind_of(value)
     what = source.path or source.name
     if kind not in KINDS:
-        raise GraphError(f"{what} holds {dtype_of(value)}; expected one of {', '.join(FLOATS)}, integers or bools")
+        raise GraphError(
+            f"{what} holds {dtype_of(value)}; expected one of {', '.join(FLOATS)}, integers or bools"
+        )
     if source.kind == "input" and source.shape:
         fits = len(source.shape) == value.dim() and all(
             size in (None, own) for size, own in zip(source.shape, value.shape)
         )
         if not fits:
             raise GraphError(f"{what} is {sizes(tuple(value.shape))}; expected {sizes(source.shape)}")
-
-
-def _sizes(source: Source) -> tuple[int, ...]:
-    if any(size is None for size in source.shape):
-        raise GraphError(f"{source.name} has sizes that the program leaves open; expected a value for it")
-    return tuple(size for size in source.shape if size is not None)
 
 
 def _argument(name: str) -> str:
@@ -323,12 +342,16 @@ def called(program: Program, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     torch = need_torch()
     inputs = program.inputs
     if len(args) > len(inputs):
-        raise GraphError(f"{counted(len(args), 'argument')} for {counted(len(inputs), 'input')}; expected as many")
+        raise GraphError(
+            f"{counted(len(args), 'argument')} for {counted(len(inputs), 'input')}; expected as many"
+        )
     given: dict[str, Any] = {source.name: value for source, value in zip(inputs, args)}
     for name, value in kwargs.items():
         known = [source.name for source in inputs if source.name]
         if name not in known:
-            raise GraphError(f"{program.name} has no input {name!r}; expected {listed(known)}{suggest(name, known)}")
+            raise GraphError(
+                f"{program.name} has no input {name!r}; expected {listed(known)}{suggest(name, known)}"
+            )
         given[name] = value
     values = []
     for source in inputs:
@@ -337,8 +360,8 @@ def called(program: Program, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
             value = _as_tensor(source, value)
         if value is None and source.dtype and source.dtype not in FLOATS:
             raise GraphError(
-                f"{program.name} needs {source.name}, {sizes(source.shape)} of {source.dtype}: what follows from"
-                " its values is worked out while reading; expected it with the call (--feeds)"
+                f"{program.name} needs {source.name}, {sizes(source.shape)} of {source.dtype}, while it is"
+                " read: what follows from its values becomes constant; expected it with the call"
             )
         values.append(value)
     return Reading(program, values)

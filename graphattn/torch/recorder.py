@@ -23,7 +23,9 @@ def record(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[
     if isinstance(module, torch.export.ExportedProgram):
         return _steps(module, args, kwargs)
     if not isinstance(module, torch.nn.Module):
-        raise GraphError(f"recorded a {type(module).__name__}; expected a torch.nn.Module or an ExportedProgram")
+        raise GraphError(
+            f"recorded a {type(module).__name__}; expected a torch.nn.Module or an ExportedProgram"
+        )
     need_eval(module)
     return _modules(module, args, kwargs)
 
@@ -55,7 +57,7 @@ def _modules(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dic
             each.remove()
     paths = Paths(["", *(path for path, _, _ in calls)])
     found: dict[str, Any] = {}
-    for path, stored in (*module.named_parameters(), *module.named_buffers()):
+    for path, stored in module.named_parameters():
         if stored.dtype.is_floating_point:
             found[".".join(filter(None, paths.stored(path)))] = stored.detach()
     found |= _inputs(module, args, kwargs)
@@ -94,7 +96,9 @@ def _inputs(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict
         given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
     except TypeError:
         given = dict(kwargs)
-    return {identifier(name): value.detach() for name, value in given.items() if isinstance(value, torch.Tensor)}
+    return {
+        identifier(name): value.detach() for name, value in given.items() if isinstance(value, torch.Tensor)
+    }
 
 
 def _steps(exported: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..core.nested import shown
 from .archive import TYPES, Archive
 from .live import NOWHERE, call_of, named
 from .operators import find
-from .program import Module, Program, Source, Step, Use, bound, need_torch
+from .program import Module, Program, Source, Step, Use, bound, need_torch, others
 
 MAJOR = 8
 """The version of the schema that is read."""
@@ -41,7 +41,7 @@ def stored(path: str | os.PathLike[str]) -> Program:
         if isinstance(error, GraphError):
             raise
         archive.refuse(
-            f"has a graph that is not as torch.export.save writes it: {type(error).__name__}: {str(error)[:120]}"
+            f"has a graph that torch.export.save does not write: {type(error).__name__}: {str(error)[:120]}"
         )
 
 
@@ -89,8 +89,11 @@ class Reader:
         value = self.tensors.get(path)
         if value is None:
             why = "is pickled, which is never read" if path in self.tensors else "is not stored"
-            self.refuse(f"has a {own} {shown(path)} that {why}; expected its numbers as torch.export.save writes them")
-        return Source(name, own, path, value, str(value.dtype).removeprefix("torch."), tuple(value.shape))
+            self.refuse(
+                f"has a {own} {shown(path)} that {why}; expected its numbers as torch.export.save writes them"
+            )
+        dtype = str(value.dtype).removeprefix("torch.")
+        return Source(name, own, path, value, dtype, tuple(value.shape), others(self.tensors, path))
 
     def _step(self, node: Mapping[str, Any]) -> Step:
         target = _text(node["target"])
@@ -107,7 +110,7 @@ class Reader:
             given = dict(zip(op.positional, given.values()))
         return Step(
             name, op.name, op.call, bound(op.defaults, op.name, given), tuple(names), several, modules,
-            op.positional,
+            op.positional, op.writes, op.shares,
         )  # fmt: skip
 
     @staticmethod

@@ -49,7 +49,7 @@ def kind_of(value: Any) -> str:
 
 
 def dtype_of(value: Any) -> str:
-    """"float32", "int64", …; of a number its type."""
+    """ "float32", "int64", …; of a number its type."""
     return str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
 
 

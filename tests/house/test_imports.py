@@ -28,6 +28,8 @@ WINGS = {  # who may be imported by whom, besides oneself
     "stacks": ("core",),
     "conventions": ("core", "stacks"),
     "onnx": ("core", "conventions", "dumps", "passes"),
+    "onnx": ("core", "conventions", "passes"),
+    "torch": ("core", "conventions", "passes", "stacks"),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
     "models": ("core", "passes"),
@@ -46,6 +48,7 @@ WINGS = {  # who may be imported by whom, besides oneself
         "model",
         "models",
         "onnx",
+        "torch",
         "weights",
         "scalar",
         "insight",
@@ -100,6 +103,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "safetensors": ("core.tensor_file", "models.checkpoint:_of_file"),
     "numpy": ("models.checkpoint:_of_file", "onnx"),
     "onnx": ("onnx",),
+    "torch": ("torch",),
     "tokenizers": ("models.tokens:tokenizer_of",),
     "dask": ("cli.commands.heads:_of_corpus",),
     "pytest": ("testing",),
@@ -197,7 +201,8 @@ def test_kernels_compute_with_the_standard_library_alone():
         if found.module.startswith("graphattn.ops.") or found.module in KERNELS:
             top = found.target.partition(".")[0]
             assert top == "graphattn" or top in sys.stdlib_module_names, str(found)
-    assert not set(OUTSIDE) & {"torch", "scipy"}
+    assert "scipy" not in OUTSIDE
+    assert OUTSIDE["torch"] == ("torch",)
     assert OUTSIDE["numpy"] == ("models.checkpoint:_of_file", "onnx")  # safetensors and onnx come with it
 
 
@@ -210,6 +215,7 @@ def test_kernels_compute_with_the_standard_library_alone():
             "from graphattn import Graph, run; g = Graph(); run(g, {})",
             ["click", "rich", "graphviz", "pygraphviz", "safetensors", "mpmath", "numpy", "torch"],
         ),
+        ("import graphattn.torch; graphattn.torch.supported()", ["torch", "numpy"]),
         ("import graphattn.dumps.picture", ["click", "rich", "pygraphviz", "safetensors", "numpy"]),
         ("import graphattn.cli", ["networkx", "numpy", "torch", "pygraphviz"]),
         (

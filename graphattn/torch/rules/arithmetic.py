@@ -56,7 +56,9 @@ def power(c: Call, x: Any, exponent: Any) -> Tensor:
     """Whole powers are products, halves are roots."""
     whole = abs(exponent) if number(exponent) else math.nan
     if not (number(exponent) and 2 * whole == int(2 * whole) and 0 < whole <= 64):
-        c.refuse(f"the exponent is {exponent if number(exponent) else 'computed'}; expected halves or wholes to 64")
+        c.refuse(
+            f"the exponent is {exponent if number(exponent) else 'computed'}; expected halves or wholes to 64"
+        )
     inverse = exponent < 0
     result = _power(c, x, whole, inverse)
     return c.divide(1.0, result) if inverse else result
@@ -108,28 +110,27 @@ def expm1(c: Call, x: Any) -> Tensor:
 
 def larger(c: Call, x: Any, other: Any) -> Tensor:
     """max(a, b), cell by cell: a where a − b > 0."""
-    return c.where(_above(c, x, other), x, _floats(c, other, x))
+    return c.where(_above(c, x, other), x, _floats(other))
 
 
 def smaller(c: Call, x: Any, other: Any) -> Tensor:
-    return c.where(_above(c, x, other), _floats(c, other, x), x)
+    return c.where(_above(c, x, other), _floats(other), x)
 
 
 def _above(c: Call, a: Any, b: Any) -> Tensor:
-    difference = c.subtract(a, b, name=c.inner("difference"))
-    return c.is_positive(difference, name=c.inner("above"))
+    return c.less(_floats(b), a, name=c.inner("above"))
 
 
-def _floats(c: Call, value: Any, like: Any) -> Any:
+def _floats(value: Any) -> Any:
     return float(value) if number(value) else value
 
 
 def clamp(c: Call, x: Any, min: Any = None, max: Any = None) -> Tensor:
-    for bound, rule, name in ((min, larger, "raised"), (max, smaller, "lowered")):
+    for bound, name in ((min, "raised"), (max, "lowered")):
         if bound is not None and not number(bound) and c.kind(bound) != "float":
             c.refuse(f"{name} by {c.kind(bound)}s; expected numbers or floats")
     if min is not None and max is not None:
-        raised = c.where(_above(c, x, min), x, _floats(c, min, x), name=c.inner("raised"))
+        raised = c.where(_above(c, x, min), x, _floats(min), name=c.inner("raised"))
         return smaller(c, raised, max)
     if min is not None:
         return larger(c, x, min)
@@ -145,11 +146,30 @@ def clamp_min(c: Call, x: Any, min: Any) -> Tensor:
 
 
 def above(c: Call, x: Any, other: Any) -> Tensor:
-    return c.is_positive(c.subtract(x, other, name=c.inner("difference")))
+    return c.less(_floats(other), x)
 
 
 def below(c: Call, x: Any, other: Any) -> Tensor:
-    return c.is_positive(c.subtract(other, x, name=c.inner("difference")))
+    return c.less(x, _floats(other))
+
+
+def equals(c: Call, x: Any, other: Any) -> Tensor:
+    return c.equal(x, _floats(other))
+
+
+def differs(c: Call, x: Any, other: Any) -> Tensor:
+    return c.logical_not(c.equal(x, _floats(other), name=c.inner("equal")))
+
+
+def at_least(c: Call, x: Any, other: Any) -> Tensor:
+    """a > b or a = b."""
+    over = c.less(_floats(other), x, name=c.inner("above"))
+    return c.logical_or(over, c.equal(x, _floats(other), name=c.inner("equal")))
+
+
+def at_most(c: Call, x: Any, other: Any) -> Tensor:
+    under = c.less(x, _floats(other), name=c.inner("below"))
+    return c.logical_or(under, c.equal(x, _floats(other), name=c.inner("equal")))
 
 
 def addcmul(c: Call, x: Any, tensor1: Any, tensor2: Any, value: float = 1) -> Tensor:
@@ -170,7 +190,8 @@ RULES: dict[str, Callable[..., Any]] = {
     **{f"{name}.{kind}": rule for kind in ("Tensor", "Scalar") for name, rule in {
         "add": add, "sub": subtract, "subtract": subtract, "rsub": reversed_subtract, "mul": multiply,
         "multiply": multiply, "div": divide, "divide": divide, "true_divide": divide, "gt": above,
-        "greater": above, "lt": below, "less": below, "lerp": lerp,
+        "greater": above, "lt": below, "less": below, "lerp": lerp, "eq": equals,
+        "ne": differs, "ge": at_least, "le": at_most,
     }.items()},
     **{f"{name}.default": of_one(op) for name, op in {
         "neg": "negate", "negative": "negate", "exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -198,7 +199,7 @@ def _picked(c: Call, x: Any, dim: int, places: Sequence[int], name: str | None =
     """Known places along an axis: a slice where they are evenly spaced, joined slices otherwise."""
     own = c.shape(x)
     places = [at(i, own[dim]) for i in places]
-    steps = {b - a for a, b in zip(places, places[1:])} or {1}
+    steps = {b - a for a, b in pairwise(places)} or {1}
     if len(steps) == 1 and 0 not in steps and places:
         (step,) = steps
         end = places[-1] + (1 if step > 0 else -1)
