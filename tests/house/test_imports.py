@@ -28,7 +28,6 @@ WINGS = {  # who may be imported by whom, besides oneself
     "stacks": ("core",),
     "conventions": ("core", "stacks"),
     "onnx": ("core", "conventions", "dumps", "passes"),
-    "onnx": ("core", "conventions", "passes"),
     "torch": ("core", "conventions", "passes", "stacks"),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
