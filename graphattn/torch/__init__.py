@@ -23,7 +23,7 @@ def exported(program: Any, *args: Any, **kwargs: Any) -> Specimen:
     with; without any, what it was exported with. Raises a `GraphError` that names the operator, the node and
     the module where something is not read.
     """
-    from .reading import read
+    from .calling import read
 
     return read(program, args, kwargs).specimen()
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.errors import GraphError
+from .calling import reading as read_for
 from .live import flat, live, need_eval, output_names, slow_path
 from .names import Paths, identifier
 from .program import need_torch
-from .reading import Reading
 
 
 def record(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,13 +108,13 @@ def _steps(exported: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dic
     given = flat(exported, args, kwargs) if args or kwargs else program.examples
     if given is None:
         raise GraphError("the program holds no arguments; expected those that it is called with")
-    reading = Reading(program, given)
+    names = read_for(program, given).named
     found: dict[str, Any] = {}
 
     class Keeper(torch.fx.Interpreter):
         def run_node(self, n: Any) -> Any:
             value = super().run_node(n)
-            name = reading.named.get(n.name)
+            name = names.get(n.name)
             if name and isinstance(value, torch.Tensor) and value.dtype.is_floating_point:
                 found.setdefault(name, value.detach().clone())
             return value

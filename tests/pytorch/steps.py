@@ -2,8 +2,8 @@
 
 from needed import torch
 
+from graphattn.torch.calling import read
 from graphattn.torch.live import exported_from, flat
-from graphattn.torch.reading import read
 
 HIDES = -1e9
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 from ...core.builders import Builders
 from ...core.errors import GraphError
-from ...core.graph import Graph, Tensor
+from ...core.graph import Tensor
+from ..draft import Draft
+from ..names import base
 from ..program import Step
 from ..values import Value, cells, kind_of
 
@@ -20,21 +20,22 @@ class Call(Builders):
     names the others: `name=c.inner("squared")`.
     """
 
-    def __init__(
-        self, graph: Graph, step: Step, inside: Callable[[], AbstractContextManager[None]],
-        new: Callable[[str], str], note: Callable[[str], None], name: str,
-        fixed: Callable[[Value], None], dtype: str,
-    ) -> None:  # fmt: skip
-        self.graph, self.step, self.note, self.name = graph, step, note, name
-        self._inside, self._new, self._dtype, self.fixed = inside, new, dtype, fixed
+    def __init__(self, draft: Draft, step: Step, dtype: str, named: bool) -> None:
+        self.step = step
+        self.dtype = dtype
+        """The type of the program's floats."""
+        self.note, self.fixed = draft.note, draft.rests
+        self._draft = draft
+        self._scope = draft.paths.within(step.modules)
+        self.name = draft.new(self._scope, base(step)) if named else ""
 
     def apply(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
         """Add a node of the op of that name."""
         kwargs["name"] = kwargs.get("name") or self.name
         args = tuple(self._operand(value) for value in args)
         kwargs = {key: self._operand(value) for key, value in kwargs.items()}
-        with self._inside():
-            return self.graph.apply(op, *args, **kwargs)
+        with self._draft.inside(self._scope):
+            return self._draft.graph.apply(op, *args, **kwargs)
 
     def constant(self, value: Any, name: str | None = None) -> Tensor:
         """A tensor that is part of the graph."""
@@ -42,7 +43,7 @@ class Call(Builders):
 
     def inner(self, what: str) -> str:
         """A name for a node on the way to the result."""
-        return self._new(f"{self.name}_{what}")
+        return self._draft.new(self._scope, f"{self.name}_{what}")
 
     @staticmethod
     def _operand(value: Any) -> Any:
@@ -80,11 +81,6 @@ class Call(Builders):
         if not isinstance(value, Value):
             return ()
         return value.tensor.shape if value.known is None else tuple(value.known.shape)
-
-    @property
-    def dtype(self) -> str:
-        """The type of the program's floats, as far as it is known here: what it is exported in."""
-        return self._dtype
 
     def refuse(self, why: str) -> NoReturn:
         raise GraphError(why)
