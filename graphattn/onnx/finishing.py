@@ -43,7 +43,7 @@ def _short(graph: Graph, own: Collection[str]) -> Graph:
     inside: dict[str, int] = {}
     for node in graph.nodes.values():
         if node.scope is not None:
-            inside[node.scope] = inside.get(node.scope, 0) + len(node.ports)  # with several, it keeps its scope
+            inside[node.scope] = inside.get(node.scope, 0) + 1
     parents = {scope.parent for scope in graph.scopes.values()}
     alone = {
         name for name in own if name in graph.scopes and inside.get(name) == 1 and name not in parents

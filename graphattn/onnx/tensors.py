@@ -136,6 +136,5 @@ def packed(array: Any) -> Any:
     if wide.ndim < 2 or not wide.size:
         return wide.tolist()
     flat = numpy.ascontiguousarray(wide).reshape(-1)
-    if not flat.dtype.isnative:
-        flat = flat.astype(flat.dtype.newbyteorder("="))
-    return Packed(wide.shape, flat)
+    native = flat.dtype.newbyteorder("=")
+    return Packed(wide.shape, flat.view(native) if flat.dtype.isnative else flat.astype(native))

@@ -36,6 +36,10 @@ def Gemm(
     """alpha A′B′ + beta C, where ′ transposes if transA, transB say so; C stretches."""
     for name, x in (("A", A), ("B", B)):
         rank(name, x, 2)
+    if (switch("transA", transA), switch("transB", transB), alpha) == (False, True, 1) and (
+        C is None or (beta == 1 and C.shape == B.shape[:1])
+    ):
+        return [g.linear(A, B, C)]
     a = g.transpose(A, name="A_t") if switch("transA", transA) else A
     b = g.transpose(B, name="B_t") if switch("transB", transB) else B
     y = g.matmul(a, b, name="product")
