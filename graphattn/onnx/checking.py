@@ -35,15 +35,30 @@ def checked_types(model: Model) -> dict[str, str]:
     try:
         for node in skeleton.graph.node:  # not the whole model: that wants shapes which are found out here
             onnx.checker.check_node(node, context)
-        inferred = onnx.shape_inference.infer_shapes(skeleton, check_type=True, strict_mode=True)
     except Exception as error:  # whatever the C++ code raises
         raise GraphError(f"{model.what} is not as ONNX says: {first_line(error)}") from None
+    inferred = _inferred(model, skeleton)
     graph = inferred.graph
     return {
         info.name: type_name(info.type.tensor_type.elem_type)
         for info in (*graph.value_info, *graph.output, *graph.input)
         if info.type.HasField("tensor_type")
     }
+
+
+def _inferred(model: Model, skeleton: Any) -> Any:
+    """The model with the types of all tensors; refused where they do not agree. What does not fit in shape
+    is left to the builders, who know what is fed (and to whom no function of an old opset is unknown)."""
+    infer = package().shape_inference.infer_shapes
+    try:
+        return infer(skeleton, check_type=True, strict_mode=True)
+    except Exception as error:
+        if "TypeInferenceError" in str(error) or "ShapeInferenceError" not in str(error):
+            raise GraphError(f"{model.what} is not as ONNX says: {first_line(error)}") from None
+    try:
+        return infer(skeleton)
+    except Exception as error:
+        raise GraphError(f"{model.what} is not as ONNX says: {first_line(error)}") from None
 
 
 def _need_order(model: Model) -> None:

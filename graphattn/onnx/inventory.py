@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..conventions.onnx import OPERATORS
+from ..core.words import aligned, counted
 from .folding import folds
 from .reading import OWN, read_model
 from .refusals import refusal
 
+ALWAYS = ("Constant", "Shape", "Size")
+"""What is known whatever goes in."""
+READ, FOLDED, MISSING = "read", "read where all that goes into it is known before a run", "missing"
+
 
 @dataclass(frozen=True)
 class Found:
-    """One operator of a model: its name, domain, how many nodes have it, and how it is read."""
+    """One operator of a model: its name, domain, how many nodes have it, and how it is read (`READ`, `FOLDED`,
+    `MISSING`, or why it is refused)."""
 
     op: str
     domain: str
     count: int
     how: str
-    """read, folded (only where all its inputs are known), missing, or why it is refused."""
 
     @property
     def read(self) -> bool:
-        return self.how == "read"
+        """Whether nothing stands against it."""
+        return self.how in (READ, FOLDED)
 
 
 def operators(source: Any) -> list[Found]:
@@ -40,8 +47,20 @@ def how_read(op: str, domain: str = "") -> str:
     why = refusal(op, domain)
     if why is not None:
         return f"refused: {why}"
-    if op in OPERATORS:
-        return "read"
-    if folds(op):
-        return "read where all that goes into it is known before a run"
-    return "missing"
+    if op in OPERATORS or op in ALWAYS:
+        return READ
+    return FOLDED if folds(op) else MISSING
+
+
+def inventory_text(found: Sequence[Found]) -> str:
+    """A table of operators, and how many nodes have one that is not read."""
+    rows = [("operator", "nodes", "")]
+    rows += [(f"{f.domain}.{f.op}" if f.domain else f.op, f"{f.count:,}", f.how) for f in found]
+    total, unread = sum(f.count for f in found), [f for f in found if not f.read]
+    told = "all of them are read"
+    if unread:
+        told = f"{counted(len(unread), 'operator')} in {counted(sum(f.count for f in unread), 'node')} not read"
+    return (
+        "\n".join(aligned(rows))
+        + f"\n\n{counted(len(found), 'operator')} in {counted(total, 'node')}; {told}\n"
+    )

@@ -178,7 +178,11 @@ GRAPHS = [
     ),
     (("graph", "outputs", {"z": "q"}), ": output 'z' refers to 'q'; expected a tensor of the graph"),
     (("graph", "outputs", {"z": []}), ": output 'z': a tensor is a list; expected a text"),
-    (("graph", "aliases", {"a b": "w"}), f": {NO_NAME}"),
+    (("graph", "outputs", {"a b": "w"}), f": {NO_NAME}"),
+    (
+        ("graph", "aliases", {"a b" * 400: "w"}),
+        f": '{('a b' * 14)[:40]}'… is too long for a name; expected at most 1000 letters and 64 parts",
+    ),
     (("graph", "aliases", {"x": "w"}), ": alias 'x' names another tensor already; expected a new name"),
     (("nodes", GONE), " has no 'nodes'; expected a list"),
     (("nodes", 0, 3), ": nodes[0] is 3; expected an object"),

@@ -166,6 +166,22 @@ def test_what_python_compares_equal_but_is_not():
         assert back == g
 
 
+@given(TEXTS)
+@example("/layer.0/Softmax_output_0")
+@example("a.b.c")
+@example("True")
+@settings(max_examples=60, deadline=None)
+def test_an_alias_is_any_text(alias):
+    """As other formats call their tensors."""
+    g = Graph("named")
+    x = g.input("x", shape=(2,))
+    g.softmax(x, name="y")
+    if alias not in ("x", "y"):
+        g.adopt_alias(alias, g.tensor("y").ref)
+    same_graph(g)
+    assert read_trace(exact(run(g, {"x": [0.5, 1.0]}))).graph == g
+
+
 def test_scopes_whose_nodes_do_not_stand_together():
     g = Graph("apart")
     x = g.input("x", (2, 2))

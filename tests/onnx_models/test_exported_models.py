@@ -90,7 +90,7 @@ def test_the_graph_is_printed_and_read_back(path):
 
 @each_model
 def test_every_operator_is_read(path):
-    assert all(found.how.startswith("read") for found in operators(path))
+    assert all(found.read for found in operators(path))
 
 
 def test_scopes_are_those_of_the_modules():

@@ -77,8 +77,10 @@ def cells(node: OnnxNode, known: Sequence[Any]) -> int:
     arrays = [array for array in known if array is not None]
     most = max((max(1, array.size) for array in arrays), default=1)
     if node.op in BY_VALUE and len(known) > BY_VALUE[node.op] and known[BY_VALUE[node.op]] is not None:
-        sizes = [abs(int(n)) for n in known[BY_VALUE[node.op]].reshape(-1)[:64]]
-        return prod(max(1, n) for n in sizes) if node.op != "Reshape" else most
+        sizes = [max(1, abs(int(n))) for n in known[BY_VALUE[node.op]].reshape(-1)[:64]]
+        if node.op == "Expand":
+            return prod(broadcast(Spec(arrays[0].shape), Spec(tuple(sizes)))[0])
+        return prod(sizes) if node.op != "Reshape" else most
     if node.op == "Expand":
         return most
     if node.op == "Range" and len(arrays) == 3:
