@@ -50,7 +50,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.numbers import Numbers, of
 from graphattn.core.trace import Trace
-from graphattn.core.words import integer, sizes
+from graphattn.core.words import integer, sizes, typed
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import VERSION, check_format, entry, json_text, need, read_json, spec_data
 from graphattn.dumps.graph_text import graph_text, parse_graph
@@ -233,7 +233,7 @@ class _Folder:
         try:
             self.name = os.fspath(path)
         except TypeError:
-            raise GraphError(f"path is a {type(path).__name__}; expected a folder") from None
+            raise GraphError(f"path is {typed(path)}; expected a folder") from None
         self.limit = limit
         self.left = limit
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphattn.core.errors import GraphError, suggest
+from graphattn.core.words import typed
 from graphattn.dumps.write import write_bytes, write_text
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def save(trace: Trace, path: str | os.PathLike[str], **options: Any) -> Path:
     try:
         form = form_of(path)
     except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+        raise GraphError(f"path is {typed(path)}; expected a file name") from None
     if form is None:
         known = [ending for form in FORMS for ending in form.endings if ending != FOLDER]
         raise GraphError(

@@ -26,7 +26,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.nested import RANK_LIMIT
 from graphattn.core.op import find
-from graphattn.core.words import DECIMAL_LIMIT, read_integer
+from graphattn.core.words import DECIMAL_LIMIT, read_integer, typed
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import printable, shortened
 from graphattn.dumps.rows import operand_names, scopes_in_order, shown_attributes
@@ -148,7 +148,7 @@ def read_graph_json(text: str) -> Graph:
 def read_json(text: str, what: str) -> Any:
     """Strict JSON: no NaN, no infinities, no key twice. `what` is how messages call the text."""
     if not isinstance(text, str):
-        raise GraphError(f"{what} is a {type(text).__name__}; expected text")
+        raise GraphError(f"{what} is {typed(text)}; expected text")
 
     def constant(word: str) -> Any:
         raise GraphError(f"{what}: {word} is not JSON; expected a number or a text")

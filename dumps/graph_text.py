@@ -30,6 +30,7 @@ from typing import Any
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.op import find
+from graphattn.core.words import typed
 from graphattn.dumps.assembly import Assembly, place
 from graphattn.dumps.literals import Line, quote, shortened
 from graphattn.dumps.rows import call, scope_paths, scopes_in_order, shape_text
@@ -150,7 +151,7 @@ def parse_graph(text: str) -> Graph:
     """The graph that a text describes. Raises a `GraphError` that names the line and says what was
     expected there."""
     if not isinstance(text, str):
-        raise GraphError(f"a graph text is a {type(text).__name__}; expected text")
+        raise GraphError(f"a graph text is {typed(text)}; expected text")
     lines = enumerate(text.split("\n"), 1)
     graph = read_lines(lines, "graph text")
     for number, line in lines:

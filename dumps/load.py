@@ -16,6 +16,7 @@ from typing import Any
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.trace import Trace
+from graphattn.core.words import typed
 from graphattn.dumps import csv_folder, graph_json, graph_text, trace_json, trace_npz, trace_text
 from graphattn.dumps.assembly import place
 from graphattn.dumps.literals import shortened
@@ -92,7 +93,7 @@ def read_text(path: Any, limit: int = SIZE_LIMIT) -> str:
     try:
         name = os.fspath(path)
     except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+        raise GraphError(f"path is {typed(path)}; expected a file name") from None
     try:
         if Path(name).is_dir():
             raise GraphError(f"{name!r} is a folder; expected a file")

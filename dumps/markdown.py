@@ -189,7 +189,7 @@ def _graph_blocks(graph: Graph) -> Iterator[str]:
 
 
 def _node_line(row: NodeRow) -> list[str]:
-    return [code(row.name), code(row.expression), prose(row.axes), code(row.op.formula)]
+    return [code(row.name), code(row.expression), prose(row.axes), code(row.formula)]
 
 
 def _node_table(lines: list[list[str]]) -> Iterator[str]:
@@ -248,7 +248,7 @@ def _step(row: StepRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]
     if row.op.fed:
         yield f"{row.op.name} — {prose(row.written.axes)}"
     else:
-        yield f"{code(row.written.expression)} — {prose(row.written.axes)} — {code(row.op.formula)}"
+        yield f"{code(row.written.expression)} — {prose(row.written.axes)} — {code(row.written.formula)}"
     for tensor in row.tensors:
         if several:
             yield f"**{code(tensor.name)}** — {prose(shape_text([tensor.spec]))}"

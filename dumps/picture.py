@@ -26,7 +26,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.op import LEVELS, check_level
 from graphattn.core.trace import Trace
-from graphattn.core.words import listed
+from graphattn.core.words import listed, typed
 from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
 from graphattn.dumps.centred import centred
 from graphattn.dumps.diagram import Diagram, diagram
@@ -87,7 +87,7 @@ def suffix_of(path: Any) -> str:
 
 def _check(graph: Any, level: Any, theme: Any, timeout: Any) -> None:
     if not isinstance(graph, Graph):
-        raise GraphError(f"a picture shows a graph, got a {type(graph).__name__}")
+        raise GraphError(f"a picture shows a graph, got {typed(graph)}")
     check_level(level)
     known_theme(theme)
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:

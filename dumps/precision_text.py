@@ -28,7 +28,7 @@ from graphattn.core.interpreter import function_of
 from graphattn.core.numbers import FLOAT
 from graphattn.core.rounded import FORMATS, Format
 from graphattn.core.trace import Trace
-from graphattn.core.words import left, right, width
+from graphattn.core.words import left, right, typed, width
 from graphattn.dumps.rows import StepRow, TensorRow, step_rows
 from graphattn.dumps.table import index_text
 
@@ -99,7 +99,7 @@ def precision_text(exact: Trace, short: Trace) -> str:
 def _format(exact: Trace, short: Trace) -> Format:
     for what, trace in (("exact", exact), ("short", short)):
         if not isinstance(trace, Trace):
-            raise GraphError(f"{what} is a {type(trace).__name__}; expected a Trace")
+            raise GraphError(f"{what} is {typed(trace)}; expected a Trace")
     name = short.numbers.name.partition(":")[0]
     if exact.numbers is not FLOAT:
         raise GraphError(f"the exact run has {exact.numbers.name} numbers; expected float")

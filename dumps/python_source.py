@@ -30,6 +30,7 @@ from graphattn.core.interpreter import padded
 from graphattn.core.numbers import FLOAT
 from graphattn.dumps.function_source import Definitions
 from graphattn.dumps.kernel_call import KernelCall
+from graphattn.dumps.rows import formula
 
 
 def python_source(graph: Graph, level: str = "op", trace: bool = False) -> str:
@@ -145,7 +146,7 @@ class _Writer:
         specs = self.graph.operand_specs(node.operands)
         note = node.op.note(*padded(node.op, specs), **node.attributes) if node.op.note else ""
         shape = describe(node.outputs[0]) if node.outputs else ""
-        return "   ".join(filter(None, [names, shape, node.op.formula, note]))
+        return "   ".join(filter(None, [names, shape, formula(self.graph, node), note]))
 
     def _statement(self, node: Node) -> list[str]:
         targets = ", ".join(self.names[Ref(node.name, port)] for port in range(len(node.ports)))

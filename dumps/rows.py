@@ -15,7 +15,7 @@ output; `facts` finds what a reader wants to know of a tensor at a glance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import compress, groupby, repeat
@@ -49,6 +49,8 @@ class NodeRow:
     """token 3 × feature 4; 2 outputs, each token 3 × feature 2."""
     note: str
     """A few words on its attributes (÷ √4), from the op."""
+    formula: str
+    """The op's formula, as it is in force for these operands and attributes."""
 
     @property
     def name(self) -> str:
@@ -110,9 +112,10 @@ def call(
     attributes: Mapping[str, Any],
     title: str | None = None,
     brief: bool = False,
+    without: Collection[str] = (),
 ) -> str:
-    """How a node is written: `layernorm(X, eps=1e-05)`; brief leaves long constants out. Operands
-    behind one that is left out go by their names: `linear(x, w, b)`, `block(x, w_q=w)`."""
+    """How a node is written: `layernorm(X, eps=1e-05)`; brief leaves long constants out, and the attributes
+    `without`. Operands behind one that is left out go by their names: `linear(x, w, b)`, `block(x, w_q=w)`."""
     parts: list[str] = []
     hole = False
     for slot, name in enumerate(operands):
@@ -120,6 +123,8 @@ def call(
             parts.append(f"{op.operand_name(slot)}={name}" if hole else name)
         hole = hole or name is None
     for key, value in shown_attributes(op, attributes).items():
+        if key in without:
+            continue
         parts.append(f"{key}={'…' if brief and _long(value) else literal(value)}")
     if title is not None:
         parts.append(f"title={literal(title)}")
@@ -172,16 +177,24 @@ def scopes_in_order(graph: Graph) -> list[Scope]:
     return [graph.scopes[name] for name in order]
 
 
-def node_row(graph: Graph, node: Node) -> NodeRow:
-    """The row of one node."""
-    operands = operand_names(graph, node.operands)
+def node_row(graph: Graph, node: Node, finite: bool = True) -> NodeRow:
+    """The row of one node. Where not every operand is known to be `finite`, its expression has the attributes
+    that matter only there."""
+    op, operands = node.op, operand_names(graph, node.operands)
+    written = call(op, operands, node.attributes, brief=True, without=op.nonfinite if finite else ())
     note = ""
-    if node.op.note is not None:
-        specs = padded(node.op, graph.operand_specs(node.operands))
-        note = node.op.told("note", node.name, *specs, **node.attributes)
-    return NodeRow(
-        node, operands, call(node.op, operands, node.attributes, brief=True), shape_text(node.outputs), note
-    )
+    if op.note is not None:
+        specs = padded(op, graph.operand_specs(node.operands))
+        note = op.told("note", node.name, *specs, **node.attributes)
+    return NodeRow(node, operands, written, shape_text(node.outputs), note, formula(graph, node))
+
+
+def formula(graph: Graph, node: Node) -> str:
+    """The formula of a node's op, as it is in force there."""
+    if node.op.stated is None:
+        return node.op.formula
+    specs = padded(node.op, graph.operand_specs(node.operands))
+    return node.op.told("stated", node.name, *specs, **node.attributes)
 
 
 def node_rows(graph: Graph) -> Iterator[NodeRow]:
@@ -211,7 +224,8 @@ def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = Fa
             )
             for name, spec, value, mask in zip(names, step.specs, step.outputs, step.masks, strict=True)
         )
-        yield StepRow(node_row(trace.graph, step.node), tensors, tuple(step.warnings))
+        finite = not step.op.nonfinite or step.finite
+        yield StepRow(node_row(trace.graph, step.node, finite), tensors, tuple(step.warnings))
 
 
 def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:

@@ -28,7 +28,7 @@ from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph, Node
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
-from graphattn.core.words import left, width
+from graphattn.core.words import left, typed, width
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
@@ -154,7 +154,7 @@ def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> Iterator[str]:
     several = len(row.tensors) > 1
     if not row.op.fed:
         axes = f"{len(row.tensors)} outputs" if several else row.written.axes
-        yield from _heading(f"{row.name} = {row.written.expression}", axes, row.op.formula)
+        yield from _heading(f"{row.name} = {row.written.expression}", axes, row.written.formula)
     for port, tensor in enumerate(row.tensors):
         if port:
             yield ""
@@ -235,7 +235,7 @@ def read_trace(text: str) -> Trace:
     """The trace that an exact dump holds. Raises a `GraphError` that names the line and says what
     was expected there; a pretty dump is refused, since its digits are rounded."""
     if not isinstance(text, str):
-        raise GraphError(f"a trace text is a {type(text).__name__}; expected text")
+        raise GraphError(f"a trace text is {typed(text)}; expected text")
     lines = _Lines(text)
     with lines.place():
         first = lines.take()

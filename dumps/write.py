@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from graphattn.core.errors import GraphError, suggest
+from graphattn.core.words import typed
 
 
 def ending_of(path: str | os.PathLike[str], endings: Collection[str], what: str) -> str:
@@ -27,7 +28,7 @@ def ending_of(path: str | os.PathLike[str], endings: Collection[str], what: str)
     try:
         suffix = Path(path).suffix.lower()
     except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+        raise GraphError(f"path is {typed(path)}; expected a file name") from None
     if suffix not in endings:
         raise GraphError(
             f"{what} cannot be written to {os.fspath(path)!r}; expected a name that ends in"
@@ -96,7 +97,7 @@ def _checked(path: Any) -> str:
     try:
         name = os.fspath(path)
     except TypeError:
-        raise GraphError(f"path is a {type(path).__name__}; expected a file name") from None
+        raise GraphError(f"path is {typed(path)}; expected a file name") from None
     if not isinstance(name, str) or not name or "\0" in name:
         raise GraphError(f"path is {name!r}; expected a file name")
     return name

@@ -23,6 +23,7 @@ is `backward2`, its names begin with `d2_`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -35,11 +36,14 @@ from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
 from graphattn.core.names import owners
 from graphattn.core.run import run
-from graphattn.core.words import listed
+from graphattn.core.words import listed, typed
 from graphattn.passes.common_subexpressions import common_subexpressions
 from graphattn.passes.dead_code import dead_code
 from graphattn.passes.rename import rename
 from graphattn.passes.zoom import expand_all
+
+CHECKSUM = re.compile(r"_[0-9a-f]{4}$")
+"""How a name ends that was too long (`core.names.described`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ def differentiate(
     """As `gradient`, with the names of what is fed and of what comes out. It is kept with the graph
     until that grows. `arriving` is how an engine goes wrong that does not sum up all that arrives (see
     `engine_mistakes`)."""
+    if not isinstance(graph, Graph):
+        raise GraphError(f"gradient got {typed(graph)}; expected a Graph")
     asked = _names(of, "of")
     wanted = None if wrt is None else _names(wrt, "wrt")
     if arriving is not None:
@@ -113,11 +119,11 @@ def _names(names: Any, what: str) -> tuple[str, ...]:
     """Names or symbolic tensors, one or several, as a tuple of names."""
     several = [names] if isinstance(names, (str, Tensor)) else names
     if not isinstance(several, Iterable):
-        raise GraphError(f"{what} is a {type(names).__name__}; expected the name of a tensor, or several")
+        raise GraphError(f"{what} is {typed(names)}; expected the name of a tensor, or several")
     found = tuple(name.name if isinstance(name, Tensor) else name for name in several)
     for name in found:
         if not isinstance(name, str):
-            raise GraphError(f"{what} holds a {type(name).__name__}; expected names of tensors")
+            raise GraphError(f"{what} holds {typed(name)}; expected names of tensors")
     if not found and what == "of":
         raise GraphError("of is empty; expected the name of a tensor, or several")
     return found
@@ -198,6 +204,10 @@ class _Backward:
             ref = graph.aliases.get(mark)
             if ref is not None and names.get(ref.node) == "" and graph.nodes[ref.node].ports == ("",):
                 names[ref.node] = free.take(name)
+        for old, new in names.items():
+            path, dot, leaf = old.rpartition(".")
+            if not new and CHECKSUM.search(leaf):  # too long to say; the scope says what it belongs to
+                names[old] = free.take(f"{path}{dot}{graph.nodes[old].op.name}")
         graph = rename(graph, {old: new or old for old, new in names.items()}, self.scope)
         for mark, name in marks.items():
             ref = graph.aliases.get(mark)

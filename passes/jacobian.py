@@ -24,7 +24,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.run import run
 from graphattn.core.trace import Trace
-from graphattn.core.words import left, number, right, width
+from graphattn.core.words import left, number, right, typed, width
 from graphattn.passes.gradient import gradient
 
 LIMIT = 100_000
@@ -61,7 +61,7 @@ def jacobian(graph: Graph, of: str, wrt: str, feeds: Mapping[str, Any], **option
     `gradient` and `run` refuse, and for more than `LIMIT` derivatives."""
     for what, name in (("of", of), ("wrt", wrt)):
         if not isinstance(name, str):
-            raise GraphError(f"{what} is a {type(name).__name__}; expected the name of one tensor")
+            raise GraphError(f"{what} is {typed(name)}; expected the name of one tensor")
     forward = run(graph, feeds, **options)
     result, variable = forward.spec(of), forward.spec(wrt)
     if result.size * variable.size > LIMIT:

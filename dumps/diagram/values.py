@@ -13,6 +13,7 @@ from itertools import accumulate
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.trace import Trace
+from graphattn.core.words import typed
 from graphattn.dumps import wording
 from graphattn.dumps.alike import Fold, title_of
 from graphattn.dumps.heat import Cell, HeatMap, heat_maps
@@ -167,7 +168,7 @@ class Values:
 def _check(graph: Graph, trace: Trace) -> None:
     """Raise unless the trace is a run of the graph, at whatever level."""
     if not isinstance(trace, Trace):
-        raise GraphError(f"trace is a {type(trace).__name__}; expected a run of graph {graph.name!r}")
+        raise GraphError(f"trace is {typed(trace)}; expected a run of graph {graph.name!r}")
     for name in graph.inputs:
         if name not in trace.graph or trace.spec(name) != graph.spec(graph.resolve(name)):
             raise GraphError(

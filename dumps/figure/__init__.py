@@ -18,6 +18,7 @@ from pathlib import Path
 
 from graphattn.core.errors import GraphError
 from graphattn.core.trace import Trace
+from graphattn.core.words import typed
 from graphattn.dumps.figure.arrange import page
 from graphattn.dumps.figure.canvas import Canvas
 from graphattn.dumps.figure.raster import raster
@@ -59,7 +60,7 @@ def figure(trace: Trace, tensors: str | Iterable[str], theme: str = "light") -> 
     tensor that was not kept, has no cells or is too large, and for an unknown theme.
     """
     if not isinstance(trace, Trace):
-        raise GraphError(f"a figure shows a trace, got a {type(trace).__name__}")
+        raise GraphError(f"a figure shows a trace, got {typed(trace)}")
     return Figure(page(trace, tensors, known_theme(theme)))
 
 

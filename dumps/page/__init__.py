@@ -30,6 +30,7 @@ from urllib.parse import quote
 
 from graphattn.core.errors import GraphError, suggest
 from graphattn.core.trace import Trace
+from graphattn.core.words import typed
 from graphattn.dumps.page.contents import contents
 from graphattn.dumps.page.pack import packed, packed_text
 from graphattn.dumps.page.still import still
@@ -132,14 +133,14 @@ def _title(trace: Trace) -> str:
 
 def _check(trace: Any, reference: Any, theme: Any) -> None:
     if not isinstance(trace, Trace):
-        raise GraphError(f"a page shows a trace, got a {type(trace).__name__}")
+        raise GraphError(f"a page shows a trace, got {typed(trace)}")
     if not isinstance(theme, str) or theme not in THEMES:
         raise GraphError(f"unknown theme {theme!r}; expected {', '.join(THEMES)}{suggest(str(theme), THEMES)}")
     if not trace.names:
         raise GraphError("this trace holds no tensor; expected one that was evaluated")
     if reference is not None:
         if not isinstance(reference, Trace):
-            raise GraphError(f"a page is held against a trace, got a {type(reference).__name__}")
+            raise GraphError(f"a page is held against a trace, got {typed(reference)}")
         if reference.graph.at("primitive") != trace.graph.at("primitive"):
             raise GraphError(
                 f"the two traces are of different graphs, {trace.graph.name!r} and {reference.graph.name!r};"

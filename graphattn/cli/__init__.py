@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -120,7 +121,7 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, GraphError):
-        return str(error).replace("allow_nonfinite=True", "--allow-nonfinite").replace("force=True", "--force")
+        return options_in(str(error))
     if isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
         if error.errno in CUT_SHORT and not error.filename:
@@ -131,6 +132,30 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "there is not enough memory; expected smaller sizes"
     return None
+
+
+SPOKEN = (
+    (r"\ballow_nonfinite=True", "--allow-nonfinite"),
+    (r"\bforce=True", "--force"),
+    (r"\bnames=\{'([^']*)': '([^']*)'\}, the name in the reference", r"--name \1=\2, the name in A"),
+    (r"^names(: | holds )", r"--name\1"),
+    (r"\bprecision='exact'", "--exact"),
+    (r"\brun\(…, patch=\{'([^']*)': …\}\)", r"--patch \1=…"),
+    (r"^(allow_nonfinite|atol|by|decimals|depth|digits|limit|masked_below|nan_equal|precision|rtol|width) is ",
+     r"--\1 is "),
+)  # fmt: skip
+"""What a sentence calls an argument in Python, and the option that is meant on the command line."""
+
+
+def options_in(sentence: str) -> str:
+    """A sentence of the library as the command line says it: options instead of Python's arguments.
+
+    >>> options_in("decimals is 30; expected an int from 0 to 17")
+    '--decimals is 30; expected an int from 0 to 17'
+    """
+    for argument, option in SPOKEN:
+        sentence = re.sub(argument, option, sentence)
+    return re.sub(r"--\w+", lambda found: found[0].replace("_", "-"), sentence)
 
 
 def _tell(sentence: str) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import nested
-from ..core.errors import GraphError, suggest
-from ..core.graph import Graph
+from ..core.errors import GraphError
 from ..core.specimen import Specimen
 
 WORDS = ("uniform", "zero")
@@ -27,7 +26,7 @@ def read_patches(entries: Sequence[str], specimen: Specimen) -> dict[str, Any]:
         name, sign, how = entry.rpartition("=")
         if not sign or not name or not how:
             raise GraphError(f"--patch {entry[:60]!r} is no NAME=uniform, NAME=zero or NAME=FILE")
-        full = tensor_name(graph, name)
+        full = graph.tensor_name(graph.resolve(name))
         if full in found:
             raise GraphError(f"--patch gives {full} twice; expected it once")
         spec = graph.spec(graph.resolve(full))
@@ -40,26 +39,6 @@ def read_patches(entries: Sequence[str], specimen: Specimen) -> dict[str, Any]:
         else:
             found[full] = _of_file(how, full, name)
     return found
-
-
-def tensor_name(graph: Graph, name: str) -> str:
-    """The tensor of a name of which parts may be left out."""
-    if name in graph:
-        return graph.tensor_name(graph.resolve(name))
-    parts = name.split(".")
-
-    def fits(full: str) -> bool:
-        rest = iter(full.split("."))
-        return all(part in rest for part in parts)
-
-    known = list(graph.tensor_names())
-    fitting = {graph.resolve(full) for full in known if fits(full) and full.endswith(parts[-1])}
-    if len(fitting) == 1:
-        return graph.tensor_name(fitting.pop())
-    if fitting:
-        several = ", ".join(sorted(map(graph.tensor_name, fitting))[:6])
-        raise GraphError(f"{name!r} could be {several}; expected more of its name")
-    raise GraphError(f"graph {graph.name!r} has no tensor {name!r}{suggest(name, known)}")
 
 
 def _uniform(specimen: Specimen, name: str, shape: Sequence[int]) -> Any:

@@ -16,7 +16,7 @@ from .errors import GraphError, Rejected
 from .node import NOTHING
 from .op import Op, broken
 from .packed import pack
-from .words import counted
+from .words import counted, typed
 
 
 def sorted_out(
@@ -51,13 +51,18 @@ def sorted_out(
             for i, value in enumerate(rest):
                 if value is None:
                     raise GraphError(
-                        f"{where}: {name}[{i}] is a NoneType; expected a tensor of this graph or a number"
+                        f"{where}: {name}[{i}] is None; expected a tensor of this graph or a number"
+                    )
+                if isinstance(value, (list, tuple)) and len(rest) == 1:
+                    raise GraphError(
+                        f"{where}: {name}[{i}] is {typed(value)}; expected tensors one by one: {op.name}(a, b)"
                     )
                 operands.append((f"{name}[{i}]", value))
             continue
         if name not in given and p.required:
-            call = ", ".join(p.name for p in op.parameters.values() if p.required)
-            raise GraphError(f"{where} needs {name!r}; expected {op.name}({call}, …)")
+            needed = [p.name + "=…" * p.keyword_only for p in op.parameters.values() if p.required]
+            more = ["…"] * any(not p.required for p in op.parameters.values())
+            raise GraphError(f"{where} needs {name!r}; expected {op.name}({', '.join([*needed, *more])})")
         value = given.get(name, p.default)
         if not p.operand:
             attributes[name] = value
@@ -92,9 +97,9 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
         if nested.plain(value):
             return tuple(value)
         return tuple(_plain(item, what, depth + 1) for item in value)
-    raise GraphError(
-        f"{what} is a {type(value).__name__}; expected None, a number, text, or nested lists of them"
-    )
+    if hasattr(value, "spec"):
+        raise GraphError(f"{what} is a tensor; expected what is known without a run, like x.shape[-1]")
+    raise GraphError(f"{what} is {typed(value)}; expected None, a number, text, or nested lists of them")
 
 
 def _operand_told(operand: str, tensor: str, spec: Spec) -> str:

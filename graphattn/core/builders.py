@@ -26,7 +26,7 @@ class Builders:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in OPS:
             return MethodType(_builder(OPS[name]), self)
-        raise AttributeError(f"graph has no method or op {name!r}{suggest(name, OPS) or builder(name)}")
+        raise AttributeError(f"graph has no method or op {name!r}{builder(name) or suggest(name, OPS)}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *OPS})

@@ -31,7 +31,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "logit_softcap": ("softcap",), "attn_logit_softcapping": ("softcap",),
     "weight": ("gamma", "w", "table"), "bias": ("beta", "b"), "scale_factor": ("factor",), "scale": ("gamma",),
     "B": ("beta", "b"), "d_k": ("sqrt",), "head_dim": ("sqrt",), "input": ("x",), "other": ("b",), "A": ("a",),
-    "rotary_base": ("base",), "theta": ("base",), "rope_theta": ("base",), "approximate": ("tanh",),
+    "rotary_base": ("base",), "theta": ("base",), "rope_theta": ("base",), "tanh": ("approximate",),
     "split_size_or_sections": ("parts",), "chunks": ("parts",), "num_outputs": ("parts",),
     "repeats": ("times",),
 }  # fmt: skip
@@ -59,7 +59,12 @@ EXPLAINED = {
     "dim0": "x.T exchanges the last two axes; perm=(…) names the order of all",
     "dim1": "x.T exchanges the last two axes; perm=(…) names the order of all",
     "enable_gqa": "kv_heads=… of multi_head shares keys and values",
-    "out": "results are returned, never written into",
+    "out": "results are returned, never written into", "seed": "nothing in a run is random; leave it out",
+    "heads": "attention is one head; multi_head(…, heads=…) has several",
+    "num_heads": "attention is one head; multi_head(…, heads=…) has several",
+    "nhead": "attention is one head; multi_head(…, heads=…) has several",
+    "return_weights": "the weights are always recorded: trace[\"….weights\"]",
+    "training": "every run gives the same; leave it out", "bias_k": "k and v may have a row more instead",
 }  # fmt: skip
 
 OPS = {
@@ -88,6 +93,34 @@ OPS = {
 }  # fmt: skip
 """The name there: the builders here that do it."""
 
+VALUES = ("numpy", "item", "tolist", "detach", "cpu", "value", "values", "data", "eval", "array")
+ATTRIBUTES = {
+    **dict.fromkeys(VALUES, "its value is there after a run: run(graph, feeds)[name]"),
+    "grad": "gradient(graph, of=…, wrt=[…]) has gradients as tensors",
+    "backward": "gradient(graph, of=…, wrt=[…]) has gradients as tensors",
+    "dtype": 'x.kind is float, bool or int; numbers are chosen at the run: run(…, numbers="float32")',
+    "size": "x.shape has its sizes", "ndim": "len(x.shape) is its rank", "dim": "len(x.shape) is its rank",
+    "rank": "len(x.shape) is its rank",
+    **dict.fromkeys(("device", "to", "cuda"), "everything runs in plain Python; leave it out"),
+    **dict.fromkeys(("float", "half", "double", "astype"), "numbers are chosen at the run: run(…, numbers=…)"),
+    **dict.fromkeys(("t", "mT"), "x.T exchanges the last two axes"),
+    **dict.fromkeys(("dot", "mm", "bmm"), "x @ y is the product"), "clone": "a tensor is never changed",
+    "copy": "a tensor is never changed",
+}  # fmt: skip
+"""What arrays and tensors there have, and what to write here."""
+
+GRAPHS = {
+    **dict.fromkeys(("forward", "eval", "evaluate", "execute", "compute", "predict"),
+                    "run(graph, feeds) evaluates it"),
+    **dict.fromkeys(("save", "dump", "to_json", "write"), "str(graph) is its text, which graphattn.load reads"),
+    **dict.fromkeys(("draw", "plot", "view", "show", "visualize"), 'graph.render("x.svg") draws it'),
+    **dict.fromkeys(("backward", "grad"), "gradient(graph, of=…, wrt=[…]) is the graph with derivatives"),
+    **dict.fromkeys(("parameters", "state_dict", "named_parameters"), "graph.inputs are what it is fed"),
+    **dict.fromkeys(("edges", "predecessors", "successors"), "graph.dag is a networkx graph"),
+    **dict.fromkeys(("train", "fit"), "value_and_grad(graph, feeds, of=…) has the gradients of a step"),
+}  # fmt: skip
+"""What a model has there, and what to write here."""
+
 NUMBERS = {
     "float64": "float", "double": "float", "fp64": "float", "f64": "float", "f8": "float", "float_": "float",
     "fp32": "float32", "f32": "float32", "single": "float32", "f4": "float32", "fp16": "float16",
@@ -113,9 +146,16 @@ def argument(name: str, taken: Iterable[str]) -> str:
 def builder(name: str) -> str:
     """What to add to a sentence that knows no op of this name; '' where nothing is known of it."""
     ours = OPS.get(name, ())
-    if not ours:
-        return "; there is none, since every run gives the same" if "dropout" in name.lower() else ""
-    return f"; {' and '.join(f'g.{op}' for op in ours)} {'do' if len(ours) > 1 else 'does'} that here"
+    if ours:
+        return f"; {' and '.join(f'g.{op}' for op in ours)} {'do' if len(ours) > 1 else 'does'} that here"
+    if "dropout" in name.lower():
+        return "; leave it out: every run gives the same, so there is none"
+    return f"; {GRAPHS[name]}" if name in GRAPHS else ""
+
+
+def attribute(name: str) -> str:
+    """What to add to a sentence that knows no attribute of this name of a tensor."""
+    return f"; {ATTRIBUTES[name]}" if name in ATTRIBUTES else builder(name) if name in OPS else ""
 
 
 def numbers(name: str) -> str:
@@ -149,11 +189,13 @@ def _misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         for key in kwargs:
             if key not in parameters:
-                return f"{name} takes no argument {key!r}{argument(key, named)}"
+                fed = any(key in getattr(given, "inputs", ()) for given in args[:1])
+                hint = f"; feeds are one dict: {name}(graph, {{{key!r}: …}})" if fed else argument(key, named)
+                return f"{name} takes no argument {key!r}{hint}"
     try:
         signature(function).bind(*args, **kwargs)
     except TypeError as error:
-        said = str(error)
+        said = str(error).replace("missing a required argument: ", "it needs ")
         if said == "too many positional arguments" and any(
             p.kind is p.VAR_KEYWORD for p in parameters.values()
         ):

@@ -23,6 +23,7 @@ weights: token 2 × token 2
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 
-from . import nested
+from . import nested, refused
 from .arguments import fixed, results, sorted_out
 from .axes import KINDS, Spec
 from .builders import Builders
@@ -42,7 +43,7 @@ from .names import Names, check_name, described, free_text, spelled
 from .node import Node, Nodes, Ref, Scope, immutable
 from .op import Op, check_level, find
 from .tensor import Operand, Tensor, Tensors
-from .words import joined, subscript
+from .words import joined, listed, subscript, typed
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -161,7 +162,8 @@ class Graph(Builders):
     def resolve(self, name: str | Tensor) -> Ref:
         """The output that a tensor name, an alias or an output name stands for.
 
-        `head0.weights` also finds `block.heads.head0.weights` where no other name ends so.
+        `head0.weights` also finds `block.heads.head0.weights` where no other name ends so, and
+        `block.head0.weights`, which leaves out parts of it, where only one tensor is meant.
         """
         if isinstance(name, Tensor):  # of this graph, or by its name: of the graph this was zoomed from
             if name.graph is self:
@@ -179,18 +181,21 @@ class Graph(Builders):
                 + ", ".join(node.tensor_name(port) for port in range(len(node.ports)))
             )
         endings = self._names.endings().get(name, ())
-        if len(endings) == 1:
-            return endings[0]
-        if endings:
+        meant = endings or self._names.abridged(name)
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
             raise GraphError(
-                f"{name!r} could be {', '.join(map(self.tensor_name, endings))};"
-                " expected a name that only one tensor ends in"
+                f"{name!r} could be {listed(map(self.tensor_name, meant))};"
+                f" expected a name that only one tensor {'ends in' if endings else 'fits'}"
             )
+        if inside := self._names.inside(name):
+            raise GraphError(f"{name!r} holds several tensors; expected one of {listed(inside)}")
         raise GraphError(f"graph {self.name!r} has no tensor {name!r}{self._names.similar(name)}")
 
     def __contains__(self, name: object) -> bool:
-        """Whether `resolve` finds a tensor by that name (quick in a large graph, for it looks for no
-        similar one)."""
+        """Whether a tensor has that name, or alone ends so. (`resolve` finds more: a name of which parts
+        are left out.)"""
         if isinstance(name, Tensor):
             name = name.name
         if not isinstance(name, str):
@@ -255,6 +260,14 @@ class Graph(Builders):
         return node.op.symbol.format(
             name=node.name.rpartition(".")[2], title=own, x=inner, i=subscript(ref.port)
         )
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_") or name not in self:
+                raise
+        raise AttributeError(f"graph has no method or op {name!r}; graph.tensor({name!r}) is that tensor")
 
     # ------------------------------------------------------------ building
 
@@ -335,6 +348,9 @@ class Graph(Builders):
             self._withdraw(before)
             raise
         self._insert(node)
+        if op.caution is not None:
+            for sentence in op.told("caution", full_name, *self.operand_specs(refs), **node.attributes):
+                warnings.warn(f"{op.name} {full_name!r}: {sentence}", stacklevel=3)
         if node.ports == ("",):
             return Tensor(self, Ref(full_name))
         return Tensors(Tensor(self, Ref(full_name, port)) for port in range(len(node.ports)))
@@ -467,11 +483,12 @@ class Graph(Builders):
             else ""
         )
         raise GraphError(
-            f"{where}: {what} is a {type(value).__name__}; expected a tensor of this graph or a number{hint}"
+            f"{where}: {what} is {typed(value)}; expected a tensor of this graph or a number{hint}"
         )
 
     def _number(self, value: float) -> Tensor:
         """The constant of a bare number, named after it and made once in each scope."""
+        value = float(value) if isinstance(value, float) else int(value)  # also numpy's
         name = f"constant_{spelled(value)}"
         node = self._nodes.get(self._prefixed(name))
         if node is None:
@@ -485,7 +502,7 @@ class Graph(Builders):
             return
         told = ": ".join(what)
         if not isinstance(tensor, Tensor):
-            raise GraphError(f"{told} is a {type(tensor).__name__}; expected a tensor of graph {self.name!r}")
+            raise GraphError(f"{told} is {typed(tensor)}; expected a tensor of graph {self.name!r}")
         raise GraphError(
             f"{told} is {tensor.name!r} of another graph ({tensor.graph.name!r});"
             f" expected a tensor of graph {self.name!r}"
@@ -611,6 +628,9 @@ class Graph(Builders):
         from ..dumps.notebook import graph_html
 
         return graph_html(self)
+
+
+refused.refuse(Graph, refused.OF_GRAPHS)
 
 
 def _default(node: Node) -> float | None:

@@ -79,13 +79,13 @@ def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> 
     warnings = []
     if step.runs:
         for place, spec in zip(step.places, node.outputs, strict=True):
-            cells = _strange(values[place], masks[place], spec)
-            first = next(cells, None)
-            if first is not None and not _strange_operand(step, values, masks):
-                count = 1 + sum(1 for _ in cells)
-                index, cell = first
-                told = f"{count} cells are" if count > 1 else "1 cell is"
+            cells = list(_strange(values[place], masks[place], spec))
+            nans = [index for index, cell in cells if cell != cell]
+            if cells and not _strange_operand(step, values, masks):
+                (index, cell), told = cells[0], _counted(cells)
                 warnings.append(f"{told} not finite, though the operands are: {cell} at {list(index)}")
+            elif nans and not _strange_operand(step, values, masks, nan=True):
+                warnings.append(f"{_counted(nans)} NaN, born of an infinite operand: nan at {list(nans[0])}")
     if node.op.warn is not None:
         operands = of_operands(step, values)
         warnings += node.op.told(
@@ -94,22 +94,26 @@ def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> 
     return warnings
 
 
-def _strange_operand(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> bool:
-    """Whether a visible cell of an operand is infinite or NaN."""
+def _counted(cells: Sequence[Any]) -> str:
+    return f"{len(cells)} cells are" if len(cells) > 1 else "1 cell is"
+
+
+def _strange_operand(step: PlanStep, values: Sequence[Any], masks: Sequence[Any], nan: bool = False) -> bool:
+    """Whether a visible cell of an operand is infinite or NaN; with `nan`, whether one is NaN."""
     return any(
-        place is not None
-        and spec is not None
-        and next(_strange(values[place], masks[place], spec), None) is not None
+        not nan or cell != cell
         for spec, place in zip(step.specs, step.operands, strict=False)
+        if place is not None and spec is not None
+        for _, cell in _strange(values[place], masks[place], spec)
     )
 
 
 def _strange(value: Any, mask: Any, spec: Spec) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Index and value of the visible cells that are infinite or NaN."""
-    if spec.kind != "float" or _finite(value, spec.rank):
+    if spec.kind != "float" or finite(value, spec.rank):
         return
     for index, row in nested.rows(value, spec.rank):
-        if _finite(row, 1):
+        if finite(row, 1):
             continue
         hidden = mask if mask is None or not spec.rank else nested.at(mask, index)
         for j, cell in enumerate(row):
@@ -117,8 +121,9 @@ def _strange(value: Any, mask: Any, spec: Spec) -> Iterator[tuple[tuple[int, ...
                 yield ((*index, j) if spec.rank else ()), cell
 
 
-def _finite(value: Any, rank: int) -> bool:
-    """Whether a sum tells that all cells are finite (a sum that overflows does not)."""
+def finite(value: Any, rank: int) -> bool:
+    """Whether a sum tells that all cells are finite (a sum that overflows does not); a tensor that was not
+    kept is not known to be."""
     if isinstance(value, Packed):
         return value.finite
     try:
@@ -126,7 +131,7 @@ def _finite(value: Any, rank: int) -> bool:
             return math.isfinite(sum(map(sum, value)))
         if rank == 1:
             return math.isfinite(sum(value))
-        return all(_finite(item, rank - 1) for item in value) if rank else math.isfinite(value)
+        return all(finite(item, rank - 1) for item in value) if rank else math.isfinite(value)
     except (TypeError, ValueError, OverflowError):  # numbers that are no floats
         return False
 

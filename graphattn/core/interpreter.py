@@ -27,7 +27,7 @@ from .graph import Graph, Node, Ref, Tensor
 from .limits import most_cells, need_cells
 from .numbers import FLOAT, Numbers
 from .op import Kernel, Op, broken
-from .words import listed
+from .words import listed, typed
 
 T = TypeVar("T")
 
@@ -359,7 +359,8 @@ def read_feeds(
     """Check the feeds and put them in their places. Raises a `GraphError` for the first that is
     missing, unknown or not as declared."""
     if not isinstance(feeds, Mapping):
-        raise GraphError(f"feeds is a {type(feeds).__name__}; expected a dict of tensors by input name")
+        like = f", like {{{next(iter(plan.fed))!r}: …}}" if plan.fed else ""
+        raise GraphError(f"feeds is {typed(feeds)}; expected a dict of tensors by input name{like}")
     for name in feeds:
         if name not in plan.known:
             raise GraphError(

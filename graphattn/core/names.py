@@ -71,6 +71,17 @@ class Names:
             self._endings = endings
         return self._endings
 
+    def abridged(self, name: str) -> list[Ref]:
+        """The tensors of whose names this is one with parts left out: `layer0.weights` of
+        `layer0.attention.head0.weights`."""
+        known = [full for full in self.all() if full.endswith(name[-1:]) and _abridges(name, full)]
+        return list(dict.fromkeys(ref for full in known if (ref := self.exactly(full)) is not None))
+
+    def inside(self, name: str) -> list[str]:
+        """The tensors in the only node or scope of that name, of which parts may be left out."""
+        larger = {owner for full in self.all() for owner in owners(full) if _abridges(name, owner)}
+        return [full for full in self.all() if full.startswith(f"{min(larger)}.")] if len(larger) == 1 else []
+
     def similar(self, name: str) -> str:
         """`; did you mean …?` for a name that is not there."""
         return suggest(name, [*self.all(), *self.endings()])
@@ -139,6 +150,13 @@ class Names:
         """The newest nodes were taken back."""
         self._counts.clear()
         self._endings = None
+
+
+def _abridges(name: str, full: str) -> bool:
+    """Whether a dotted name is another one from which parts before the last are left out."""
+    rest = iter(full.split("."))
+    parts = name.split(".")
+    return full.rpartition(".")[2] == parts[-1] and all(part in rest for part in parts)
 
 
 def check_name(name: Any) -> None:

@@ -22,7 +22,7 @@ from .axes import Spec, describe
 from .errors import GraphError
 from .numbers import FLOAT, Numbers
 from .packed import Packed
-from .words import shown
+from .words import shown, typed
 
 RANK_LIMIT = 32
 
@@ -249,7 +249,7 @@ def read(
             return read_cell(item, where(index), numbers, allow_nonfinite)
         if not isinstance(item, (list, tuple)):
             raise GraphError(
-                f"{where(index)} is {shown(item)}; expected a list of {spec.shape[depth]}"
+                f"{where(index)} is {_given(item)}; expected a list of {spec.shape[depth]}"
                 f" ({what} is {describe(spec)})"
             )
         if len(item) != spec.shape[depth]:
@@ -262,6 +262,11 @@ def read(
         return [block(inner, depth + 1, (*index, i)) for i, inner in enumerate(item)]
 
     return block(value, 0, ())
+
+
+def _given(item: Any) -> str:
+    """What was given where a list was expected."""
+    return "a tensor of a graph, which has no value" if hasattr(item, "spec") else shown(item)
 
 
 def _stays_packed(value: Packed, spec: Spec, numbers: Numbers, allow_nonfinite: bool) -> bool:
@@ -290,7 +295,7 @@ def listed(value: Any, what: str) -> Any:
     try:
         return value.tolist()
     except Exception as error:  # whatever the library of the array raises
-        raise GraphError(f"{what} is a {type(value).__name__} whose tolist() failed: {error}") from error
+        raise GraphError(f"{what} is {typed(value)} whose tolist() failed: {error}") from error
 
 
 def plain(row: Sequence[Any], allow_nonfinite: bool = False) -> bool:

@@ -55,7 +55,7 @@ from typing import Any
 from .axes import Spec
 from .cells import Expression
 from .errors import GraphError, suggest
-from .words import shown
+from .words import shown, typed
 
 LEVELS = ("block", "head", "op", "primitive")
 """The magnifications, from coarse to fine: at a level, ops of coarser levels are expanded."""
@@ -135,7 +135,7 @@ class Parameter:
 
 RULES = {
     "shape": 0, "kernel": 1, "expand": 1, "explain": 1, "cost": 0, "masked": 3, "warn": 2, "gradient": 3,
-    "note": 0, "onnx": 1,
+    "note": 0, "onnx": 1, "stated": 0, "caution": 0,
 }  # fmt: skip
 """The rules that are called with operands, and how many arguments come before these."""
 
@@ -160,6 +160,8 @@ PROMISED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "masked": (lambda value: value is None or isinstance(value, (bool, list, tuple)), "None or nested lists"),
     "warn": (_sentences, "a list of sentences"),
     "note": (lambda value: isinstance(value, str), "text"),
+    "stated": (lambda value: isinstance(value, str), "text"),
+    "caution": (_sentences, "a list of sentences"),
 }
 """What a rule gives, as a test and in words."""
 
@@ -201,6 +203,8 @@ class Op:
     cost: Callable[..., int] | None = None
     masked: Callable[..., Any] | None = None
     warn: Callable[..., list[str]] | None = None
+    caution: Callable[..., list[str]] | None = None
+    """(operands, attributes) → what whoever builds such a node should know, as warnings of Python."""
     range: tuple[float, float] | None = None
     moves: bool = False
     """Whether it only moves numbers (no arithmetic, no rounding)."""
@@ -214,6 +218,11 @@ class Op:
     """Short names of a composite's outputs in pictures; {i} is the subscript of its first operand."""
     note: Callable[..., str] | None = None
     """(operands, attributes) → a few words for the last line of its box (÷ √4, eps=1e-05)."""
+    stated: Callable[..., str] | None = None
+    """(operands, attributes) → the formula that is in force for them, where that is not always `formula`."""
+    nonfinite: tuple[str, ...] = ()
+    """Attributes that change nothing where every cell of the operands is finite: brief text shows them only
+    elsewhere."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Operands and outputs that play a known part (Q, K, V, weights), which colours them."""
     samples: tuple[Sample, ...] = ()
@@ -376,7 +385,7 @@ def register(op: Op) -> Op:
     from .. import ops  # noqa: F401  (those that come with graphattn come first)
 
     if not isinstance(op, Op):
-        raise GraphError(f"what is registered is a {type(op).__name__}; expected an Op")
+        raise GraphError(f"what is registered is {typed(op)}; expected an Op")
     if not isinstance(op.name, str) or not op.name.isidentifier() or keyword.iskeyword(op.name):
         raise GraphError(f"op {op.name!r} has a name that is no identifier; expected one like softmax")
     for what in ("title", "glyph", "formula"):

@@ -19,7 +19,7 @@ from .interpreter import Plan, plan_of, read_feeds
 from .numbers import FLOAT, Numbers, of
 from .recording import Recording, need_place
 from .trace import Step, Trace, read_labels
-from .words import listed
+from .words import listed, typed
 
 Listener = Callable[[Step], Any]
 
@@ -53,7 +53,7 @@ def run(
     listeners = tuple(_names(listeners, "listeners"))
     for listener in listeners:
         if not callable(listener):
-            raise GraphError(f"a listener is a {type(listener).__name__}; expected a function of a step")
+            raise GraphError(f"a listener is {typed(listener)}; expected a function of a step")
     trace, program = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
     if listeners or keep is not None:
         for step in _walk(trace, program, keep):
@@ -93,7 +93,7 @@ def _begin(
 ) -> tuple[Trace, Sequence[tuple[Any, ...]]]:  # fmt: skip
     """A trace with the feeds in place, and the instructions to follow."""
     if not isinstance(graph, Graph):
-        raise GraphError(f"run got a {type(graph).__name__}; expected a Graph")
+        raise GraphError(f"run got {typed(graph)}; expected a Graph")
     numbers = of(numbers)
     graph = graph.at(("op" if numbers is FLOAT else "primitive") if level is None else level)
     wanted = None if targets is None else _names(targets, "targets")
@@ -120,14 +120,15 @@ def _names(names: Any, what: str) -> list[Any]:
     if isinstance(names, str):
         raise GraphError(f"{what} is the text {names!r}; expected a list of names")
     if not isinstance(names, Iterable):
-        raise GraphError(f"{what} is a {type(names).__name__}; expected a list of names")
+        wanted = "functions" if what == "listeners" else "names"
+        raise GraphError(f"{what} is {typed(names)}; expected a list of {wanted}")
     return list(names)
 
 
 def _read_patches(plan: Plan, patch: Any) -> dict[int, tuple[str, Any]]:
     """Name and replacement by place."""
     if not isinstance(patch, Mapping):
-        raise GraphError(f"patch is a {type(patch).__name__}; expected a dict of tensors or functions by name")
+        raise GraphError(f"patch is {typed(patch)}; expected a dict of tensors or functions by name")
     patches: dict[int, tuple[str, Any]] = {}
     for name, new in patch.items():
         place = need_place(plan, name)

@@ -9,14 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from . import nested
+from . import nested, refused
 from .axes import Spec, describe
-from .elsewhere import builder
+from .elsewhere import attribute
 from .errors import GraphError
 from .node import Node, Ref
 from .op import OPS
@@ -25,11 +24,14 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "matmul")
+"""The ops of Python's operators, which go by these names in numpy too."""
+
+
 class Tensor:
     """A symbolic tensor: one output of one node of a graph. `@ + - * /` and `.T` build nodes."""
 
     __slots__ = ("graph", "ref")
-    __array_ufunc__ = None  # so that numpy leaves `array * tensor` to us
 
     def __init__(self, graph: Graph, ref: Ref) -> None:
         self.graph = graph
@@ -49,7 +51,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.spec.shape
+        return Sizes(self.spec.shape)
 
     @property
     def axes(self) -> tuple[str | None, ...]:
@@ -72,14 +74,16 @@ class Tensor:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        hint = builder(name) or (f"; g.{name}(x) adds that node" if name in OPS else "")
+        hint = f"; g.{name}(x) adds that node" if name in OPS else attribute(name)
         raise AttributeError(f"a Tensor has no {name!r}{hint}")
 
-    def __float__(self) -> float:
-        raise GraphError(f"{self.name} has no value while the graph is built; expected run(graph, feeds)[…]")
-
     def __pow__(self, other: Any) -> Tensor:
-        raise GraphError(f"{self.name} ** {nested.shown(other)} is no op here; expected a product, like x * x")
+        instead = {2: "x * x", 0.5: "g.sqrt(x)", -1: "1 / x"}.get(
+            other if isinstance(other, (int, float)) else 0
+        )
+        raise GraphError(
+            f"{self.name} ** {nested.shown(other)} is no op here; expected {instead or 'a product, like x * x'}"
+        )
 
     def __matmul__(self, other: Operand) -> Tensor:
         return self.graph.matmul(self, other)
@@ -118,16 +122,40 @@ class Tensor:
         """Part of it: x[0], x[:, 1:3], x[..., -1], x[::2]."""
         return self.graph.slice(self, _subscript(at, self.name))
 
-    def __bool__(self) -> bool:
-        raise GraphError(
-            f"{self.name} has no value while the graph is built; expected no truth test here (use where)"
-        )
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, (Tensor, int, float)):
+            raise GraphError(refused.SAME.format(name=self.name))
+        return NotImplemented
 
-    def __iter__(self) -> Iterator[Any]:
-        raise GraphError(f"{self.name} has no rows while the graph is built; expected no loop over it")
+    __hash__ = object.__hash__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        """What numpy does where it meets a tensor: its + - * / and @ are ours."""
+        name = {"true_divide": "divide"}.get(ufunc.__name__, ufunc.__name__)
+        if method == "__call__" and name in ARITHMETIC and not options:
+            return self.graph.apply(name, *operands)
+        called = name if method == "__call__" else {"add": "sum", "maximum": "max"}.get(name, name)
+        raise GraphError(
+            f"np.{called} computes with numbers, and {self.name} has none while the graph is built"
+            + attribute(called)
+        )
 
     def __repr__(self) -> str:
         return f"{self.name}: {describe(self.spec)}"
+
+
+refused.refuse(Tensor, refused.OF_TENSORS)
+
+
+class Sizes(tuple[int, ...]):
+    """The shape of a tensor: a tuple, which says so where it is called."""
+
+    __slots__ = ()
+
+    def __call__(self, *_: Any) -> Any:
+        raise GraphError(f"shape is a tuple, which is not called; expected .shape without (): {tuple(self)}")
 
 
 class Tensors(tuple[Tensor, ...]):

@@ -25,14 +25,16 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from . import nested
+from . import nested, refused
 from .axes import Spec
-from .errors import GraphError
+from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref
+from .hidden import finite
 from .interpreter import PlanStep, plan_of
 from .numbers import FLOAT, Numbers, of
 from .op import Op
 from .recording import Recording, need_place
+from .words import typed
 
 if TYPE_CHECKING:
     from ..dumps.stats import Stats
@@ -113,6 +115,15 @@ class Step:
     def masks(self) -> tuple[Any, ...]:
         """For each output, which cells are hidden (nested bools, True = hidden), or None."""
         return tuple(map(self.trace.recording.mask, self._plan_step.places))
+
+    @property
+    def finite(self) -> bool:
+        """Whether every cell of its operands is known to be finite."""
+        values = self.trace.recording.values
+        return all(
+            place is None or spec is None or spec.kind != "float" or finite(values[place], spec.rank)
+            for spec, place in zip(self._plan_step.specs, self._plan_step.operands, strict=False)
+        )
 
     @property
     def warnings(self) -> list[str]:
@@ -252,7 +263,7 @@ class Trace:
         taken as they are; where they are left out, they are found from the values.
         """
         if not isinstance(values, Mapping):
-            raise GraphError(f"values is a {type(values).__name__}; expected a dict of tensors by name")
+            raise GraphError(f"values is {typed(values)}; expected a dict of tensors by name")
         numbers = of(numbers)
         plan = plan_of(graph, numbers)
         recording = Recording(plan, (need_place(plan, name) for name in patched))
@@ -337,6 +348,12 @@ class Trace:
             if place in self.recording.patched
         ]
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "graph" not in self.__dict__:
+            raise AttributeError(name)
+        hint = f"; trace[{name!r}] is that tensor" if name in self.graph else suggest(name, dir(self))
+        raise AttributeError(f"a Trace has no {name!r}{hint}")
+
     # ------------------------------------------------------------ doors to the other wings
 
     def why(self, tensor: str, *index: Any, depth: int | str = 1) -> Why:
@@ -416,6 +433,9 @@ class Trace:
         return f"<trace of {self.graph.name!r}: {len(self)} steps, {len(self.names)} tensors>"
 
 
+refused.refuse(Trace, refused.OF_TRACES)
+
+
 def same_bits(a: Any, b: Any, numbers: Numbers, spec: Spec) -> bool:
     """Whether two recorded tensors are the same in every bit; one NaN is as good as another."""
     if a is b or a is None or b is None:
@@ -436,9 +456,12 @@ def _same_row(a: list[float], b: list[float]) -> bool:
 
 
 def read_labels(labels: Any) -> dict[str, tuple[str, ...]]:
-    if not isinstance(labels, Mapping):
-        raise GraphError(f"labels is a {type(labels).__name__}; expected a dict of lists by axis name")
     """Labels as they are kept: texts by the name of their axis; a `GraphError` for what is none."""
+    if not isinstance(labels, Mapping):
+        raise GraphError(
+            f"labels is {typed(labels)}; expected a dict of lists by axis name, like"
+            ' {"token": ["the", "cat"]}'
+        )
     read: dict[str, tuple[str, ...]] = {}
     for axis, names in labels.items():
         if not isinstance(axis, str):

@@ -87,6 +87,16 @@ def shown(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def typed(value: Any) -> str:
+    """What kind of thing a value is: `an int`, `a list`, `None`."""
+    kind = type(value).__name__
+    return (
+        "None"
+        if value is None
+        else f"{'an' if kind[:1].lower() in 'aeiou' or kind == 'ndarray' else 'a'} {kind}"
+    )
+
+
 PRINTED = 10**4000
 """Python itself prints and reads smaller integers in decimal; for larger ones it has a limit."""
 DECIMAL_LIMIT = 100_000

@@ -85,6 +85,11 @@ def explain(index, x: Spec, mask: Spec):
     return where(Apply("is_visible", (see,)), add(value, see), Literal(HIDDEN, "−∞"))
 
 
+def stated(x: Spec, mask: Spec) -> str:
+    visible = "x" if mask.kind == "bool" else "x + mask"
+    return f"y = {visible} where visible, −∞ where hidden"
+
+
 def masked(run, masks, values, x: Spec, mask: Spec):
     hides = (lambda cell: not cell) if mask.kind == "bool" else (lambda cell: cell == HIDDEN)
     before = nested.full(x.shape, False) if masks[0] is None else masks[0]
@@ -109,6 +114,7 @@ register(
         glyph="+",
         family="mask",
         formula="y = x where visible, −∞ where hidden",
+        stated=stated,
         level="op",
         shape=shape,
         kernel=kernel,

@@ -120,6 +120,7 @@ register(
         family="matmul",
         formula="y[i, j] = Σₖ a[i, k] · b[k, j]",
         level="primitive",
+        nonfinite=("absorb_zeros",),
         shape=shape,
         kernel=kernel,
         onnx=onnx,

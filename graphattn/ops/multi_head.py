@@ -371,6 +371,18 @@ def by_head(g, x, name, heads):
     return [g.reshape(part, shape, name=f"{name}{i}", title=part.symbol) for i, part in enumerate(slices)]
 
 
+def caution(*operands, causal, offset, **_) -> list[str]:
+    """A query does not see its own key where `offset` leaves out earlier ones."""
+    given = dict(zip((p.name for p in find("multi_head").operands), operands, strict=False))
+    past = given.get("past_k")
+    if not causal or past is None or offset >= past.shape[-2]:
+        return []
+    return [
+        f"past_k has {past.shape[-2]} earlier tokens and offset is {offset}, so that causal hides a query's own"
+        f" key from it; expected offset={past.shape[-2]}"
+    ]
+
+
 def note(*_, heads, kv_heads, causal, window, **__) -> str:
     words = [f"h={heads}"] + ([] if kv_heads is None else [f"kv={kv_heads}"]) + ["causal"] * causal
     return "   ".join(words + ([] if window is None else [f"window {window[0]}, {window[1]}"]))
@@ -400,6 +412,7 @@ register(
         expand=expand,
         onnx=onnx,
         note=note,
+        caution=caution,
         hands_on="attention",
         sets=("appended",),
         samples=(

@@ -37,6 +37,6 @@ register(
     absorbing(
         "multiply", "·", "y = a · b", lambda numbers: numbers.multiply, multiply_absorbing,
         multiply_cell_absorbing, "absorb", operator.mul, linear=(("a",), ("b",)), gradient=gradient,
-        onnx=onnx,
+        onnx=onnx, nonfinite=("absorb_zeros",),
     )
 )  # fmt: skip

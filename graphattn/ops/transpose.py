@@ -66,6 +66,17 @@ def explain(index, x: Spec, *, perm):
     return Cell(0, permuted(index, _order(x, perm)))
 
 
+LETTERS = "ijklmnop"
+
+
+def stated(x: Spec, *, perm) -> str:
+    if perm is None:
+        return "y[j, i] = x[i, j]"
+    if x.rank > len(LETTERS):
+        return f"axis k of y is axis {perm}[k] of x"
+    return f"y[{', '.join(LETTERS[k] for k in perm)}] = x[{', '.join(LETTERS[: x.rank])}]"
+
+
 register(
     Op(
         name="transpose",
@@ -73,6 +84,7 @@ register(
         glyph="ᵀ",
         family="move",
         formula="y[j, i] = x[i, j]",
+        stated=stated,
         level="primitive",
         shape=shape,
         kernel=kernel,

@@ -136,8 +136,8 @@ def test_names_of_feeds():
     says("graph 'g' has no input 'r'; expected x", run, graph(), {"x": GOOD, "r": GOOD})
     says("graph 'g' has no input 1; expected x", run, graph(), {1: GOOD})
     says("graph 'g' has no input 'x'; expected no feeds", run, Graph("g"), {"x": GOOD})
-    says("feeds is a list; expected a dict of tensors by input name", run, graph(), [GOOD])
-    says("feeds is a str; expected a dict of tensors by input name", run, graph(), "x")
+    says("feeds is a list; expected a dict of tensors by input name, like {'x': …}", run, graph(), [GOOD])
+    says("feeds is a str; expected a dict of tensors by input name, like {'x': …}", run, graph(), "x")
     many = Graph("many")
     for i in range(11):
         many.input(f"x{i}", ())
@@ -149,7 +149,7 @@ def test_names_of_feeds():
 
 def test_what_is_run_is_a_graph():
     says("run got a str; expected a Graph", run, "x", {})
-    says("run got a NoneType; expected a Graph", steps, None)
+    says("run got None; expected a Graph", steps, None)
 
 
 def test_only_what_the_targets_need_must_be_fed():
@@ -177,7 +177,7 @@ class Elsewhere:
 
 
 def test_an_array_that_does_not_become_a_list():
-    words = "{} is a Elsewhere whose tolist() failed: the array is on another device"
+    words = "{} is an Elsewhere whose tolist() failed: the array is on another device"
     says(words.format("x"), run, graph(), {"x": Elsewhere()})
     says(words.format("constant: value"), Graph().constant, Elsewhere())
     says(words.format("xs"), model.softmax, Elsewhere())
@@ -208,7 +208,7 @@ def test_feeds_are_copied():
         ({"patch": {"r": GOOD}, "targets": ["x"]},
          "patch 'r' is not needed by the targets; expected a tensor that is evaluated"),
         ({"targets": "r"}, "targets is the text 'r'; expected a list of names"),
-        ({"targets": 5}, "targets is a int; expected a list of names"),
+        ({"targets": 5}, "targets is an int; expected a list of names"),
         ({"targets": ["zz"]}, "graph 'g' has no tensor 'zz'"),
         ({"targets": [None]}, "graph 'g' has no tensor None"),
         ({"keep": "r"}, "keep is the text 'r'; expected a list of names"),
@@ -218,13 +218,16 @@ def test_feeds_are_copied():
         ({"keep": [[]]}, "graph 'g' has no tensor []"),
         ({"targets": [{}]}, "graph 'g' has no tensor {}"),
         ({"labels": {1: ["a"]}}, "labels are given for axis 1; expected the name of an axis"),
-        ({"labels": ["a"]}, "labels is a list; expected a dict of lists by axis name"),
+        (
+            {"labels": ["a"]},
+            'labels is a list; expected a dict of lists by axis name, like {"token": ["the", "cat"]}',
+        ),
         ({"labels": {"token": "ab"}}, "labels of axis 'token' are 'ab'; expected a list of texts"),
         ({"labels": {"token": [1, 2]}}, "labels of axis 'token' are [1, 2]; expected a list of texts"),
         ({"labels": {"token": None}}, "labels of axis 'token' are None; expected a list of texts"),
         ({"level": "atom"}, "unknown level 'atom'; expected one of block, head, op, primitive"),
         ({"level": ""}, "unknown level ''; expected one of block, head, op, primitive"),
-        ({"listeners": [3]}, "a listener is a int; expected a function of a step"),
+        ({"listeners": [3]}, "a listener is an int; expected a function of a step"),
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )  # fmt: skip

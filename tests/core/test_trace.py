@@ -344,7 +344,13 @@ def test_what_cannot_be_restored(g):
     says("x has 1 rows; expected 3 (x is token 3 × feature 4)", Trace.restore, fine, {"x": [[1]]})
     says("x[0][0] is 'a'; expected a number", Trace.restore, fine, {"x": [["a"] * 4] * 3})
     says("values is a list; expected a dict of tensors by name", Trace.restore, fine, [X])
-    says("labels is a list; expected a dict of lists by axis name", Trace.restore, fine, {"x": X}, ["a"])
+    says(
+        'labels is a list; expected a dict of lists by axis name, like {"token": ["the", "cat"]}',
+        Trace.restore,
+        fine,
+        {"x": X},
+        ["a"],
+    )
 
 
 def test_equality_is_bit_for_bit():

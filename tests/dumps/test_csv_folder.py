@@ -251,7 +251,7 @@ def test_places_that_cannot_be_written(tmp_path, monkeypatch):
     assert refused(write_csv_folder, nowhere, shaped(())) == (
         f"{nowhere!r} was not written: {os.strerror(2)}; expected a folder to write in"
     )
-    assert refused(write_csv_folder, 3, shaped(())) == "path is a int; expected a file name"
+    assert refused(write_csv_folder, 3, shaped(())) == "path is an int; expected a file name"
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
@@ -473,7 +473,7 @@ def test_what_is_no_folder(tmp_path):
     assert refused(read_csv_folder, missing) == (
         f"{missing!r}: 'manifest.json' was not read: {os.strerror(2)}; expected a file of this trace"
     )
-    assert refused(read_csv_folder, None) == "path is a NoneType; expected a folder"
+    assert refused(read_csv_folder, None) == "path is None; expected a folder"
     assert refused(load_trace, str(tmp_path)) == f"{str(tmp_path)!r} is a folder; expected a file"
     assert isinstance(load_trace(write_csv_folder(tmp_path / "run", sample())), Trace)
     assert Path(tmp_path / "run").is_dir()

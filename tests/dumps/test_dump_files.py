@@ -62,7 +62,7 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     missing = str(tmp_path / "missing")
     assert refused(load_graph, missing) == f"{missing!r} was not read: {os.strerror(2)}; expected a file"
     assert refused(load_graph, str(tmp_path)) == f"{str(tmp_path)!r} is a folder; expected a file"
-    assert refused(load_graph, None) == "path is a NoneType; expected a file name"
+    assert refused(load_graph, None) == "path is None; expected a file name"
     assert "null" in refused(load_graph, "a\0b")
     path = str(write_bytes(tmp_path / "binary", b"graph\xff"))
     assert refused(load_trace, path) == f"{path!r} is not UTF-8 (byte 5); expected a text file"
@@ -115,7 +115,7 @@ def test_places_that_cannot_be_written(tmp_path):
         refused(write_text, str(tmp_path), "")
         == f"{str(tmp_path)!r} is a folder; expected a file name to write to"
     )
-    assert refused(write_text, 3, "") == "path is a int; expected a file name"
+    assert refused(write_text, 3, "") == "path is an int; expected a file name"
     assert refused(write_text, "", "") == "path is ''; expected a file name"
     half = str(tmp_path / "half")
     assert refused(write_text, half, "\ud800") == (

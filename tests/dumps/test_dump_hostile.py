@@ -6,6 +6,7 @@ import json
 import pytest
 
 from graphattn import Graph, GraphError, run
+from graphattn.core.words import typed
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import parse_graph
 from graphattn.dumps.trace_json import read_trace_json, trace_json
@@ -123,7 +124,7 @@ def test_line_of_a_graph_text(lines, told):
 @pytest.mark.parametrize("read", [parse_graph, read_graph_json, read_trace, read_trace_json])
 @pytest.mark.parametrize("thing", [None, 3, b"graphattn graph 1", ["x"]])
 def test_not_text(read, thing):
-    assert refused(read, thing).endswith(f" is a {type(thing).__name__}; expected text")
+    assert refused(read, thing).endswith(f" is {typed(thing)}; expected text")
 
 
 # ---------------------------------------------------------------- JSON

@@ -116,7 +116,7 @@ def test_npz_refuses(trace, tmp_path):
         ("x.doc", {}, "'x.doc' has no known ending; expected .txt, .json, "),
         ("x.json", {"decimals": 3}, "json has no option 'decimals'; expected none"),
         ("x.md", {"decimal": 3}, "did you mean 'decimals'?"),
-        (3, {}, "path is a int; expected a file name"),
+        (3, {}, "path is an int; expected a file name"),
     ],
 )
 def test_save_refuses(trace, path, options, words):

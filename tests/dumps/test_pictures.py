@@ -400,7 +400,7 @@ def test_render_writes_what_the_suffix_says(tmp_path):
     [
         ("a.gif", {}, "expected a name that ends in .svg, .png, .pdf, .dot"),
         ("a", {}, "expected a name that ends in .svg, .png, .pdf, .dot"),
-        (None, {}, "path is a NoneType; expected a file name"),
+        (None, {}, "path is None; expected a file name"),
         ("no/such/a.svg", {}, "was not written"),
         ("a.svg", {"level": "ops"}, "unknown level 'ops'"),
         (

@@ -77,7 +77,7 @@ def test_equal_runs_have_no_error():
             lambda exact, short: (exact, exact),
             "the short run has float numbers; expected float32, float16, bfloat16",
         ),
-        (lambda exact, short: (exact, None), "short is a NoneType; expected a Trace"),
+        (lambda exact, short: (exact, None), "short is None; expected a Trace"),
         (
             lambda exact, short: (run(Graph("other"), {}), short),
             "the runs are of graphs 'other' and 'block'; expected one graph",

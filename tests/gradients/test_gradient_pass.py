@@ -228,8 +228,8 @@ def test_products_of_other_shapes_are_added_one_by_one():
         ("see", None, "gradient: of 'see' is 2 × 3 of bool; expected a tensor of floats"),
         ("loss", "ids", "gradient: wrt 'ids' is 2 of int; expected a tensor of floats"),
         ([], None, "of is empty; expected the name of a tensor, or several"),
-        (3, None, "of is a int; expected the name of a tensor, or several"),
-        ("loss", [None], "wrt holds a NoneType; expected names of tensors"),
+        (3, None, "of is an int; expected the name of a tensor, or several"),
+        ("loss", [None], "wrt holds None; expected names of tensors"),
     ],
 )
 def test_bad_names(of, wrt, words):

@@ -163,7 +163,7 @@ def test_an_npz_that_claims_a_gigabyte_is_refused(tmp_path):
 
 
 def test_other_sources_are_refused(tmp_path):
-    refused({"a": A}, 7, "yours is a int; expected a trace, a dict of tensors, or the path of a file")
+    refused({"a": A}, 7, "yours is an int; expected a trace, a dict of tensors, or the path of a file")
     refused({"a": A}, {}, "yours holds no tensors; expected at least one")
     refused({"a": A}, {"a": "text"}, "yours: a holds 'text'; expected numbers")
     refused({"a": A}, {"a": None}, "yours: a holds None; expected numbers")

@@ -69,7 +69,12 @@ def test_what_is_shown_reads_back():
 WORDS = {
     ("nope", 0, 0): "graph 'head' has no tensor 'nope'",
     ("head0.weihgts", 0, 0): "graph 'head' has no tensor 'head0.weihgts'; did you mean 'head0.weights'?",
-    ("head0", 0, 0): "graph 'head' has no tensor 'head0'; did you mean 'head0.out'?",
+    (
+        "head0",
+        0,
+        0,
+    ): "'head0' holds several tensors; expected one of head0.keys, head0.scores, head0.scaled, head0.visible,"
+    " head0.masked, head0.weights, head0.out",
     ("head0.weights",): "'head0.weights' is token 3 × token 3; expected 2 indices, got 0",
     ("head0.weights", 1): "'head0.weights' is token 3 × token 3; expected 2 indices, got 1",
     ("head0.weights", 1, 1, 1): "'head0.weights' is token 3 × token 3; expected 2 indices, got 3",

@@ -117,6 +117,70 @@ g.constant("abc")
 g.parameter("w", (2, 2), requires_grad=True)
 run("block", {})
 g.slice(x, 1)
+x == 0
+x == g.tensor("x")
+x != 0
+if x: pass
+0 < x
+a, b, c = x
+int(x)
+np.array(x)
+np.exp(x)
+np.sum(x)
+np.concatenate([x, x])
+x * np.ones((3, 4))
+np.ones((3, 4)) @ x
+x[0] = 1
+del x[0]
+x.T()
+x(1)
+x.dot(x)
+x.mm(x)
+x.mean(-1)
+x.exp()
+x.numpy()
+x.item()
+x.tolist()
+x.value
+x.size()
+x.ndim
+x.dtype
+x.grad
+x.backward()
+x.to("cuda")
+x.clone()
+x % 2
+x // 2
+2 ** x
+x ** 0.5
+abs(x)
+x & x
+~x
+round(x)
+x["token"]
+x[None]
+g(x)
+g["x"]
+g.x
+g.forward(x)
+g.save("m.json")
+g.add(x, x, x)
+g.attention(x, x, x, heads=2)
+g.attention(x, x, x, window=3)
+g.multi_head(x, x, x, 3)
+g.multi_head(x, x, x, heads=3)
+g.output("out", x)
+run(g, x=[[1.0]*4]*3)
+run({"x": [[1.0]*4]*3}, g)
+run(g, {"x": x})
+run(g, {"x": [[1.0]*4]*3}, listeners=print)
+run(g, {"x": [[1.0]*4]*3}).x
+run(g, {"x": [[1.0]*4]*3}).out
+run(g, {"x": [[1.0]*4]*3})["x"] = 1
+run(g, {"x": [[1.0]*4]*3})[0]
+run(g, {"x": [[1.0]*4]*3}).why("x[0, 9]")
+run(g, {"x": [[1.0]*4]*3}).save("x.pkl")
+gradient(run(g, {"x": [[1.0]*4]*3}), "x")
 """.strip().splitlines()
 
 
@@ -124,8 +188,9 @@ def sentence(line: str) -> str:
     """What a line gets, typed after `x` was declared in the graph `g`."""
     g = Graph("g")
     x = g.input("x", shape=(3, 4), axes=("token", "feature"))
+    np = pytest.importorskip("numpy") if "np." in line else None
     with pytest.raises((GraphError, AttributeError, TypeError)) as caught:
-        exec(line, {"g": g, "x": x, "run": run, "gradient": gradient, "Graph": Graph})
+        exec(line, {"g": g, "x": x, "run": run, "gradient": gradient, "Graph": Graph, "np": np})
     return str(caught.value)
 
 

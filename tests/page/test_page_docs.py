@@ -77,7 +77,7 @@ def test_a_large_page_says_what_it_leaves_out(monkeypatch):
 def test_what_is_refused(tmp_path):
     block, other = run_of("block"), run_of("attention")
     for words, act in (
-        ("a page shows a trace, got a int", lambda: page(3)),  # type: ignore[arg-type]
+        ("a page shows a trace, got an int", lambda: page(3)),  # type: ignore[arg-type]
         (
             "unknown theme 'darc'; expected auto, light, dark; did you mean 'dark'?",
             lambda: page(block, theme="darc"),

@@ -18,6 +18,7 @@ is harmless: it is told, and is no difference.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from ...core.errors import GraphError
@@ -93,8 +94,11 @@ def _nothing_in_common(reference: Recording, yours: Recording, alignment: Alignm
             f"{b.name} is {sizes(b.shape)} in yours and {sizes(a.shape)} in the reference;"
             " expected two recordings of the same sizes"
         )
+    pairs = product(reference.tensors.items(), yours.tensors.items())
+    alike = ((a, b) for (a, mine), (b, theirs) in pairs if mine.shape == theirs.shape)
+    ours, other = next(alike, (next(iter(reference.tensors), "x"), next(iter(yours.tensors), "y")))
     return GraphError(
         f"no tensor of yours ({listed(list(yours.tensors), 4)}) is one of the reference"
         f" ({listed(list(reference.tensors), 4)}), by name, by value or by relation;"
-        " expected names={reference: yours}"
+        f" expected names={{{ours!r}: {other!r}}}, the name in the reference first"
     )

@@ -24,6 +24,7 @@ from ...core.errors import GraphError
 from ...core.numbers import FLOAT
 from ...core.tensor_file import READERS, TensorFile, read_tensors
 from ...core.trace import Trace
+from ...core.words import typed
 from .plain_text import read_cells
 from .printed import EXACT, Print, print_of_texts
 from .recording import Recorded, Recording
@@ -51,9 +52,7 @@ def read(source: Any, title: str = "yours") -> Recording:
         return of_dict(source, title)
     if isinstance(source, (str, os.PathLike)):
         return read_file(source)
-    raise GraphError(
-        f"{title} is a {type(source).__name__}; expected a trace, a dict of tensors, or the path of a file"
-    )
+    raise GraphError(f"{title} is {typed(source)}; expected a trace, a dict of tensors, or the path of a file")
 
 
 def of_trace(trace: Trace, title: str = "the reference") -> Recording:

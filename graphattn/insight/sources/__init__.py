@@ -27,7 +27,7 @@ from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import padded
 from ...core.trace import Trace
 from ..heads import is_part
-from ..why.index import read_index, show_index
+from ..why.index import read_index, show_index, split_cell
 from .ablation import effects, largest
 from .flow import Call, Key, Parts, Source, carried, carries, live_groups
 from .window import Window, cut, cut_spec, operand_windows, whole, windowed
@@ -114,8 +114,9 @@ def sources(
     """
     if by not in BY:
         raise GraphError(f"by is {by!r}; expected one of {', '.join(BY)}{suggest(str(by), BY)}")
+    tensor, place = split_cell(tensor, index)
     ref = trace.graph.resolve(tensor)
-    at = _index(trace, ref, index)
+    at = _index(trace, ref, place)
     note = ""
     walk = _Walk(trace, by, [through] if isinstance(through, str) else list(through))
     if not walk.splits(ref):

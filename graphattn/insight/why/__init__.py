@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphattn.core.errors import GraphError
 from graphattn.insight.why.derivation import Derivation, Key
-from graphattn.insight.why.index import read_index, show_index
+from graphattn.insight.why.index import read_index, show_index, split_cell
 
 if TYPE_CHECKING:
     from graphattn.core.trace import Trace
@@ -107,17 +107,19 @@ def why(trace: Trace, tensor: str, *index: Any, depth: int | str = 1) -> Why:
     """The explanation of one cell of a trace.
 
     tensor: any name that the trace knows, also of a tensor inside a composite that the trace shows
-    as one node. index: a number or a label for each axis. depth: how many cells deep, from the cell
-    itself (1) to "all", the inputs. Cells that are only copied do not count.
+    as one node, or a cell as it is shown, `weights[sat, 0]`. index: a number or a label for each
+    axis. depth: how many cells deep, from the cell itself (1) to "all", the inputs. Cells that are only
+    copied do not count.
 
     Raises a `GraphError` for an unknown tensor, an index that does not fit, or a tensor that was
     not kept.
     """
     deep = read_depth(depth)
+    tensor, at = split_cell(tensor, index)
     derivation = Derivation(trace)
     frame, place = derivation.find(tensor)
     spec = frame.spec(place)
-    cell = read_index(index, spec, derivation.labels(spec), tensor)
+    cell = read_index(at, spec, derivation.labels(spec), tensor)
     return Why(derivation, frame.tensor_name(place), derivation.key(frame, place, cell), depth=deep)
 
 

@@ -24,6 +24,18 @@ Labels = Sequence[Sequence[str] | None]
 FEW = 8
 
 
+def split_cell(tensor: Any, index: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """A tensor's name and an index, where the two were written as one text, as cells are shown.
+
+    >>> split_cell("head0.weights[sat, 0]", ())
+    ('head0.weights', ('sat', '0'))
+    """
+    if index or not isinstance(tensor, str) or not tensor.endswith("]") or "[" not in tensor:
+        return tensor, index
+    name, _, inside = tensor[:-1].partition("[")
+    return name, tuple(place.strip() for place in inside.split(",")) if inside.strip() else ()
+
+
 def read_index(index: Sequence[Any], spec: Spec, labels: Labels, tensor: str) -> tuple[int, ...]:
     """The index as numbers from 0. Raises a `GraphError` that says what was expected."""
     if len(index) == 1 and isinstance(index[0], (list, tuple)):

@@ -39,7 +39,7 @@ from graphattn.core.words import left, listed, width, wrapped
 from graphattn.dumps.rows import is_share
 from graphattn.insight.why.derivation import Frame
 from graphattn.insight.why.formula import number_text
-from graphattn.insight.why.index import read_index, show_index, show_place
+from graphattn.insight.why.index import read_index, show_index, show_place, split_cell
 from graphattn.insight.why.layout import _words
 from graphattn.insight.why.remarks import unit
 
@@ -207,12 +207,13 @@ def _finite(slope: float | None) -> float | str | None:
 # ---------------------------------------------------------------- running again
 
 
-def reach(trace: Trace, tensor: str, *index: Any) -> Reach:
+def reach(trace: Trace, tensor: str, *at: Any) -> Reach:
     """What a cell of a trace touches. The graph is run again with the same feeds and patches.
 
     Raises a `GraphError` for an unknown tensor, an index that does not fit, or where the run
     cannot be made again since a feed was not kept.
     """
+    tensor, index = split_cell(tensor, at)
     ref = trace.graph.resolve(tensor)
     value = trace[tensor]
     name = trace.graph.tensor_name(ref)
