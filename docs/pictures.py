@@ -1,13 +1,15 @@
-"""Draws the pictures of README, figures.md, teaching.md and the lessons: `python docs/pictures.py`.
+"""Draws the pictures of README, figures.md, teaching.md and the lessons: `python docs/pictures.py`."""
 
-Those of worksheets are taken by Chromium (Playwright, extra `test`), and left as they are where there is none.
-"""
-
-import shutil
+import contextlib
+import os
+import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from graphattn.builtin import specimen
+from graphattn.dumps.worksheet.page import picture
+from graphattn.dumps.write import write_text
 from graphattn.weights.toy_induction import toy_induction
 from graphattn.worksheet import worksheet
 
@@ -29,31 +31,37 @@ def main() -> None:
     print(small.graph.render(FOLDER / "block-values.svg", trace=told))
     print(graph.render(FOLDER / "block.svg"))
     print(graph.render(FOLDER / "block-dark.svg", theme="dark"))
-    sheet = worksheet(
-        specimen("attention", n=3, d=4, causal=True).graph, seed=7, labels={"token": WORDS[:3]}, title=BY_HAND
-    )
-    photograph({"worksheet": sheet.html, "worksheet-solution": sheet.solution})
+    for name, text in by_hand().items():
+        print(write_text(FOLDER / name, text))
+    for path in sorted(FOLDER.glob("lessons/[0-9]*.md")):
+        for name, text in pictures_of(path).items():
+            print(write_text(path.parent / name, text))
 
 
-BY_HAND = "Attention by hand: 3 tokens, causal"
+def by_hand() -> dict[str, str]:
+    """The sheet in teaching.md, blank and filled in, by file name."""
+    graph = specimen("attention", n=3, d=4, causal=True).graph
+    title = "Attention by hand: 3 tokens, causal"
+    sheet = worksheet(graph, seed=7, labels={"token": WORDS[:3]}, title=title).contents
+    return {"worksheet.svg": picture(sheet), "worksheet-solution.svg": picture(sheet, solution=True)}
 
 
-def photograph(pages: dict[str, str], folder: Path = FOLDER) -> None:
-    """Each HTML page as a PNG of A4."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        print("no chromium: the pictures of worksheets stay as they are")
-        return
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser: Any = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        shown = browser.new_page(viewport={"width": 794, "height": 1119})
-        for name, html in pages.items():
-            shown.set_content(html)
-            shown.screenshot(path=str(folder / f"{name}.png"))
-            print(folder / f"{name}.png")
-        browser.close()
+def pictures_of(lesson: Path) -> dict[str, str]:
+    """The pictures of a lesson, by file name: those of the `sheet` that its own code makes."""
+    names: dict[str, Any] = {"__name__": "lesson"}
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(None):
+        os.chdir(folder)
+        try:
+            for code in re.findall(r"^```python\n(.*?)^```$", lesson.read_text(encoding="utf-8"), re.M | re.S):
+                exec(compile(code, lesson.name, "exec"), names)
+        finally:
+            os.chdir(here)
+    sheet = names["sheet"].contents
+    return {
+        f"{lesson.stem}-sheet.svg": picture(sheet),
+        f"{lesson.stem}-solution.svg": picture(sheet, solution=True),
+    }
 
 
 if __name__ == "__main__":

@@ -80,6 +80,11 @@ def render(
     return write_bytes(path, data or laid_out(drawn.source, suffix[1:], timeout, _dpi(text)))
 
 
+def png(graph: Graph, level: str = "op", theme: str = "light", timeout: float = 30) -> bytes:
+    """The picture as the bytes of a small PNG, of a dot for each point."""
+    return laid_out(_drawn(graph, level, theme, timeout)[0].source, "png", timeout, 72)
+
+
 def suffix_of(path: Any) -> str:
     """.svg, .png, .pdf or .dot, or a `GraphError` that lists them."""
     return ending_of(path, SUFFIXES, "a picture")

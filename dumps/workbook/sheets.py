@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -20,7 +21,10 @@ from graphattn.dumps.workbook.tables import HIDDEN, Place, Table
 
 CONTENTS = "Contents"
 NUMBER = '[<-1E+300]"·";[<0]-0.0000;0.0000'
-PICTURE_WIDTH = 900
+PICTURE_WIDTH = 720
+"""Pixels that the picture of the graph takes at most."""
+DRAWN, SECONDS = 120, 10.0
+"""A graph of more nodes is not drawn, nor one that takes longer."""
 
 
 def written(trace: Trace, tables: Sequence[Table]) -> bytes:
@@ -198,3 +202,28 @@ def _write_contents(sheet: Any, trace: Trace, tables: Sequence[Table], styles: S
     sheet.set_column(1, 1, 18)
     sheet.set_column(2, 2, 44)
     sheet.set_column(3, 3, 24)
+    picture = _picture(trace)
+    if picture:
+        wide = int.from_bytes(picture[16:20], "big")
+        size = min(1.0, PICTURE_WIDTH / wide)
+        sheet.insert_image(
+            3, 5, "graph.png",
+            {"image_data": io.BytesIO(picture), "x_scale": size, "y_scale": size, "description": PICTURED},
+        )  # fmt: skip
+
+
+PICTURED = "The graph: a box for each operation, arrows for what flows between them"
+
+
+def _picture(trace: Trace) -> bytes:
+    """The graph as a PNG; nothing where it is large, or Graphviz does not draw it."""
+    from graphattn.dumps.picture import Folded, png
+
+    if len(trace.graph.nodes) > DRAWN:
+        return b""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Folded)
+        try:
+            return png(trace.graph, timeout=SECONDS)
+        except GraphError:
+            return b""

@@ -28,10 +28,10 @@ ROLES = {
     "title": (INK, True), "name": (INK, True), "text": (INK, False), "muted": (MUTED, False),
     "label": (LABEL, False),
 }  # fmt: skip
-STYLE = f"""@page {{ size: A4; margin: 0 }}
-html, body {{ margin: 0; background: #fff }}
-svg {{ display: block; width: 210mm; height: 296mm; font-family: {FONT}; break-after: page; margin: 0 auto }}
-svg:last-of-type {{ break-after: auto }}
+STYLE = """@page { size: A4; margin: 0 }
+html, body { margin: 0; background: #fff }
+svg { display: block; width: 210mm; height: 296mm; break-after: page; margin: 0 auto }
+svg:last-of-type { break-after: auto }
 """
 
 
@@ -47,10 +47,18 @@ def page(sheet: Sheet, solution: bool = False) -> str:
     )
 
 
-def _side(sheet: Sheet, side: Page, number: int, count: int, solution: bool) -> str:
+def picture(sheet: Sheet, solution: bool = False) -> str:
+    """The first side of the sheet as an SVG file, cut off below what is on it."""
+    side = pages(sheet)[0]
+    low = max(item.y + item.height for item in side.items if isinstance(item, Grid | Frame)) + 44
+    return _side(sheet, side, 1, 1, solution, min(HEIGHT, round(low))) + "\n"
+
+
+def _side(sheet: Sheet, side: Page, number: int, count: int, solution: bool, height: int = HEIGHT) -> str:
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#FFFFFF"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"'
+        f' font-family="{FONT}">',
+        f'<rect width="{WIDTH}" height="{height}" fill="#FFFFFF"/>',
     ]
     title = f"{sheet.title}: solution" if solution else sheet.title
     size = min(22.0, 22 * (WIDTH - 2 * MARGIN) / text_width(title, 22, bold=True))
@@ -60,7 +68,7 @@ def _side(sheet: Sheet, side: Page, number: int, count: int, solution: bool) -> 
         parts.append(_text(Words(WIDTH - MARGIN - 168, 82, "Name", 13, "muted")))
         parts.append(f'<path d="M{WIDTH - MARGIN - 128} 84h128" stroke="{LINE}" fill="none"/>')
     foot = sheet.footer if count == 1 else f"{sheet.footer}   side {number} of {count}"
-    parts.append(_text(Words(MARGIN, HEIGHT - 24, foot, 10, "label")))
+    parts.append(_text(Words(MARGIN, height - 16, foot, 10, "label")))
     for item in side.items:
         parts += _drawn(item, solution)
     return "\n".join([*parts, "</svg>"])

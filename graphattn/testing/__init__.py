@@ -9,15 +9,21 @@
 The failure message is the report of `graphattn.insight.compare`: the first tensor that differs though its
 inputs agree, and what the relation is there. With pytest, the fixture `graphattn_assert_close` is this
 function.
+
+    from graphattn.testing import contract
+
+    test_model = contract("model.py")           # a test for each function of the contract, as `check` grades
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..core.errors import GraphError
+from ..core.errors import GraphError, suggest
 from ..core.graph import Graph
 from ..insight.compare import Comparison, compare
 from ..insight.diagnose import diagnose as named
@@ -46,6 +52,52 @@ def assert_close(
             f" expected ignore=[...] to name them, or names={{reference: yours}}\n\n{comparison}"
         )
     return comparison
+
+
+def contract(
+    file: str | os.PathLike[str],
+    contract: str | os.PathLike[str] = "model",
+    *,
+    reveal: str = "cause",
+    seconds: float = 10.0,
+    megabytes: int = 1024,
+) -> Callable[..., None]:
+    """A pytest test for each function of a contract, which grades it in a learner's file as `check` does.
+
+        from graphattn.testing import contract
+
+        test_model = contract("model.py", reveal="place")      # test_model[softmax], test_model[attention], …
+
+    A failure is the report on that function, with no more in it than `reveal` allows. file, and a contract that
+    is a file: paths from the folder that the test file is in.
+    """
+    import pytest
+
+    from ..check.contract import load
+    from ..check.grade import graded
+    from ..check.process import Limits
+    from ..check.report import REVEALS, Report
+
+    if reveal not in REVEALS:
+        raise GraphError(
+            f"reveal is {reveal!r}; expected one of {', '.join(REVEALS)}{suggest(reveal, REVEALS)}"
+        )
+    folder = os.path.dirname(os.path.abspath(sys._getframe(1).f_globals.get("__file__", "")))
+    path = os.path.join(folder, os.fspath(file))
+    asked = os.path.join(folder, os.fspath(contract)) if os.fspath(contract).endswith(".py") else contract
+    loaded = load(asked)
+    functions = {function.name: function for function in loaded.functions}
+
+    @pytest.mark.parametrize("function", functions)
+    def test(function: str) -> None:
+        __tracebackhide__ = True
+        if not os.path.isfile(path):
+            raise AssertionError(f"there is no file {os.fspath(file)!r} to grade; expected it beside the test")
+        grade = graded(path, functions[function], Limits(seconds, megabytes), reveal == "cause")
+        if not grade.right:
+            raise AssertionError(str(Report(os.fspath(file), loaded.name, reveal, [grade])))
+
+    return test
 
 
 def _mistake(graph: Any, observed: Any, feeds: Any) -> str:

@@ -71,7 +71,9 @@ class Needs:
     others: Mapping[str, Any]
     blank: tuple[str, ...]
     results: tuple[str, ...]
-    """The results of the graph that are no shares: these are to be whole."""
+    """What is blank and read by nothing else that is: this is to be whole."""
+    shares: tuple[str, ...]
+    """What is blank and holds shares: most of its rows are to have several of them."""
     drawn: tuple[str, ...]
     units: Sequence[Unit]
     specs: Mapping[str, Spec]
@@ -126,13 +128,12 @@ def needs_of(graph: Graph, found: Sequence[Table], blank: Sequence[str], given: 
             constants += [lift(cell) if spec.kind == "float" else cell for cell in cells]
             reads += [0] * spec.size
     units = _in_order(rows, known, reads, constants)
-    outputs = {graph.tensor_name(graph.resolve(name)) for name in graph.outputs}
-    results = [
-        t for t in found if t.tensor.name in outputs and t.operands is not None and not is_share(t.row.op)
-    ]
-    names = tuple(t.tensor.name for t in results if t.spec.kind == "float")
+    asked = [t for t in found if t.tensor.name in blank]
+    read = {o.tensor.name for t in asked for o in t.operands or () if o is not None}
+    shares = tuple(t.tensor.name for t in asked if is_share(t.row.op))
+    names = tuple(t.tensor.name for t in asked if t.tensor.name not in read and t.tensor.name not in shares)
     specs = {t.tensor.name: t.spec for t in found}
-    return Needs(graph, given, tuple(blank), names, drawn, units, specs, spans, constants)
+    return Needs(graph, given, tuple(blank), names, shares, drawn, units, specs, spans, constants)
 
 
 def _raised(found: Sequence[Table]) -> set[str]:
@@ -274,10 +275,16 @@ def _broken(needs: Needs, values: Sequence[Any]) -> list[Fraction]:
 
 
 def _dull(needs: Needs, values: Sequence[Any]) -> bool:
-    """Whether a tensor to be filled in says one number over and over."""
+    """Whether a tensor to be filled in says one number over and over, or shares are mostly the same."""
     for name in needs.blank:
         cells = [value for value in (values[place] for place in needs.spans[name]) if value != HIDDEN]
         if len(cells) > 3 and len(set(cells)) < 2:
+            return True
+    for name in needs.shares:
+        size = max(needs.specs[name].shape[-1], 1) if needs.specs[name].rank else 1
+        span = needs.spans[name]
+        rows = [{values[at] for at in span[start : start + size]} - {0} for start in range(0, len(span), size)]
+        if 2 * sum(len(row) > 1 for row in rows) < len(rows) - 1:
             return True
     return False
 

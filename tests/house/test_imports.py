@@ -34,7 +34,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "models": ("core", "passes"),
     "scalar": ("core", "passes"),
     "insight": ("core", "passes", "dumps"),
-    "testing": ("core", "insight"),
+    "testing": ("core", "insight", "check"),
     "experiments": ("core", "passes", "dumps", "model"),
     "worksheet": ("core", "dumps", "insight", "builtin"),
     "check": ("core", "dumps", "insight", "model", "scalar", "worksheet"),

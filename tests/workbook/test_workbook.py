@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import math
 import re
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,7 @@ from graphattn.core.op import OPS  # noqa: E402
 from graphattn.dumps.workbook import workbook  # noqa: E402
 from graphattn.dumps.workbook.tables import HIDDEN, tables  # noqa: E402
 
+DATA = Path(__file__).resolve().parents[1] / "data"
 engine = pytest.mark.skipif(spreadsheet.SOFFICE is None, reason="libreoffice-calc is not installed")
 SAFE = {
     "SUM", "SUMPRODUCT", "SUMSQ", "MAX", "IF", "AND", "OR", "NOT", "EXP", "LN", "SQRT", "TANH", "SIN", "COS",
@@ -169,6 +172,30 @@ def test_names_that_clash_in_a_spreadsheet():
     assert len({name.casefold() for name in names}) == len(names) == 5 and "R_" in names and "ln1_" in names
 
 
+def pictures(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as book:
+        return [book.read(name) for name in book.namelist() if name.startswith("xl/media/")]
+
+
+def test_the_contents_show_the_graph(monkeypatch):
+    """One picture, the same each time; none where the graph is large or Graphviz does not draw it."""
+    trace = specimen("attention", n=2, d=2).run()
+    (picture,) = pictures(workbook(trace))
+    assert picture.startswith(b"\x89PNG") and [picture] == pictures(workbook(trace))
+
+    def fails(*args, **options):
+        raise GraphError("Graphviz did not answer")
+
+    monkeypatch.setattr("graphattn.dumps.picture.png", fails)
+    assert pictures(workbook(trace)) == []
+    monkeypatch.undo()
+    graph = Graph("chain")
+    x = graph.input("x", (1, 2))
+    for _ in range(130):
+        x = graph.negate(x)
+    assert pictures(workbook(run(graph, {"x": [[1.0, 2.0]]}))) == []
+
+
 # ---------------------------------------------------------------- a real engine computes them anew
 
 
@@ -216,6 +243,24 @@ def test_a_spreadsheet_computes_the_same_numbers(tmp_path):
     assert len(differences(traces["block"], books["by_hand"])) > 100
     assert differences(traces["flipped"], books["by_hand_mask"]) == []
     assert differences(traces["block"], books["false"]) == []
+
+
+@engine
+@pytest.mark.slow
+def test_a_trained_head_and_all_gradients_of_a_block(tmp_path):
+    from graphattn.weights.extract import extract
+
+    s = specimen("block", n=4, d=8, heads=2, causal=True)
+    traces = {
+        "minilm": extract(DATA / "minilm_L0H2_prevtoken.safetensors").run(),
+        "backward": run(gradient(s.graph, of="Y"), {**s.feeds, "d_Y": s.feeds["X"]}),
+    }
+    files = [tmp_path / f"{name}.xlsx" for name in traces]
+    for file, trace in zip(files, traces.values(), strict=True):
+        file.write_bytes(workbook(trace))
+    assert max(map(len, formulas(files[0].read_bytes()))) < 255
+    for trace, book in zip(traces.values(), spreadsheet.recalculated(tmp_path, files), strict=True):
+        assert differences(trace, book) == []
 
 
 def _edit(source, trace, target, changes, false=False):
