@@ -463,8 +463,8 @@ HEADS = [[X]]
         (lambda: onnx.MatMul(1.0, X), "A has rank 0; expected rank 1 or more"),
         (lambda: onnx.RotaryEmbedding([[X]], [[1.0, 1.0]], [[0.0, 0.0]], [[0, 0]]), "cos_cache gives"),
         (
-            lambda: onnx.model([{"op": "Conv", "attrs": {}, "inputs": [], "outputs": ["y"]}], {}, ["y"]),
-            "node 0 is 'Conv'; no such operator is known",
+            lambda: onnx.model([{"op": "GridSample", "attrs": {}, "inputs": [], "outputs": ["y"]}], {}, ["y"]),
+            "node 0 is 'GridSample'; no such operator is known",
         ),
         (
             lambda: onnx.model([{"op": "Neg", "attrs": {}, "inputs": ["x"], "outputs": ["y"]}], {}, ["y"]),

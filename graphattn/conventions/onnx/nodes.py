@@ -259,9 +259,10 @@ class Building:
             operands, constants = self._operands(node, operator)
             attributes = dict(node.attributes)
             for slot, p in enumerate(operator.operands):  # what is an operand today was an attribute before
-                if p.name in attributes and operator.kinds(slot) is None:
+                if p.name in attributes:
                     operands += [None] * (slot + 1 - len(operands))
-                    operands[slot] = attributes.pop(p.name)
+                    given = attributes.pop(p.name)
+                    operands[slot] = given if operator.kinds(slot) is None else self.graph.constant(given)
             operator.need(operands)
             more = {
                 "opset": self.opset, "outputs": len(node.outputs), "known": constants,

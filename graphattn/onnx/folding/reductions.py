@@ -17,9 +17,9 @@ def _reduction(name: str, function: Callable[..., Any], least: Callable[[Any], A
         places = [] if axes is None else ints(axes)
         if not places and noop_with_empty_axes:
             return data
-        return np.asarray(function(data, axis=tuple(places) or None, keepdims=bool(keepdims))).astype(
-            data.dtype
-        )
+        own = {} if least is None else {"initial": least(data.dtype)}
+        found = function(data, axis=tuple(places) or None, keepdims=bool(keepdims), **own)
+        return np.asarray(found).astype(data.dtype)
 
     FOLDS[name] = reduced
 

@@ -9,10 +9,12 @@ from . import (
     moves,
     normalization,
     products,
+    recurrence,
     reductions,
     rotary,
     selection,
     types,
+    windows,
 )
 
 __all__ = [
@@ -24,8 +26,10 @@ __all__ = [
     "moves",
     "normalization",
     "products",
+    "recurrence",
     "reductions",
     "rotary",
     "selection",
     "types",
+    "windows",
 ]

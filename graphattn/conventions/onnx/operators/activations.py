@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from ....core.axes import position
+from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
 from ..operator import Outputs, operator
 from .elementwise import absolute
@@ -168,3 +169,11 @@ def Shrink(g: Graph, input: Tensor, *, bias: float = 0.0, lambd: float = 0.5) ->
 def Swish(g: Graph, X: Tensor, *, alpha: float = 1.0) -> Outputs:
     """x · sigmoid(alpha · x)."""
     return [g.silu(X)] if alpha == 1 else [g.multiply(X, g.sigmoid(g.scale(X, multiply=alpha)))]
+
+
+@operator("Y")
+def SwiGLU(g: Graph, A: Tensor, B: Tensor, *, alpha: float = 1.0) -> Outputs:
+    """A · sigmoid(alpha · A) · B, of one shape."""
+    if A.shape != B.shape:
+        raise GraphError(f"A is {A.shape} and B is {B.shape}; expected one shape")
+    return [g.multiply(Swish.build(g, A, alpha=alpha)[0], B)]

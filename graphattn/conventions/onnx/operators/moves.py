@@ -149,12 +149,15 @@ def DepthToSpace(g: Graph, input: Cells, *, blocksize: int, mode: str = "DCR") -
 
 
 @operator("output")
-def SpaceToDepth(g: Graph, input: Cells, *, blocksize: int) -> Outputs:
-    """Squares of blocksize × blocksize as channels."""
+def SpaceToDepth(g: Graph, input: Cells, *, blocksize: int, mode: str = "DCR") -> Outputs:
+    """Squares of blocksize × blocksize as channels; mode as for DepthToSpace."""
     b, c, h, w = input.shape
     s = whole("blocksize", blocksize, 1)
     parts = g.reshape(input, (b, c, h // s, s, w // s, s), name="parts")
-    turned = g.transpose(parts, perm=(0, 3, 5, 1, 2, 4), name="turned")
+    if mode not in ("DCR", "CRD"):
+        raise GraphError(f"mode is {shown(mode)}; expected DCR or CRD")
+    perm = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    turned = g.transpose(parts, perm=perm, name="turned")
     return [g.reshape(turned, (b, c * s * s, h // s, w // s))]
 
 

@@ -103,7 +103,7 @@ def _diagonal(g: Graph, x: Tensor, letters: str) -> tuple[Tensor, str]:
     shape = [sizes[c] for c in once]
     steps = [sum(s for c, s in zip(letters, far) if c == letter) for letter in once]
     places = [sum(i * s for i, s in zip(where, steps)) for where in indices(shape)]
-    return taken(g, x, places, shape, name="diagonal"), once
+    return taken(g, x, places, shape), once
 
 
 def _summed(g: Graph, x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]:
@@ -140,6 +140,6 @@ def _pair(g: Graph, a: Tensor, left: str, b: Tensor, right: str, needed: set[str
         lead = tuple(sizes[c] for c in both)
         return g.reshape(turned, (*lead, prod(sizes[c] for c in first), prod(sizes[c] for c in second)))
 
-    y = g.matmul(matrix(a, left, rows, inner), matrix(b, right, inner, columns), name="product")
+    y = g.matmul(matrix(a, left, rows, inner), matrix(b, right, inner, columns))
     letters = "".join((*both, *rows, *columns))
     return g.reshape(y, tuple(sizes[c] for c in letters)), letters

@@ -69,6 +69,8 @@ def Dropout(
     mode: Any = training_mode
     while isinstance(mode, (list, tuple)) and len(mode) == 1:
         mode = mode[0]
+    if not is_test:
+        raise GraphError("is_test is 0, which drops cells at random; expected inference")
     if mode and (ratio is None or known(ratio) is None or float(known(ratio)) != 0.0):
         raise GraphError("training_mode is on, which drops cells at random; expected inference")
     return [data, g.broadcast(g.constant(True), data.shape)][:outputs]
