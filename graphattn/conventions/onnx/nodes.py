@@ -272,7 +272,7 @@ class Building:
             own = {k: v for k, v in more.items() if k in operator.keywords and v is not None}
             path, local = self.places.scope(node)
             with self.within(path), self.graph.scope(local):
-                results = operator.build(self.graph, *operands, **{**own, **operator.check(attributes)})
+                results = operator.add(self.graph, operands, {**own, **operator.check(attributes)})
                 here = str(self.graph.path)
                 self.own.add(here)
         except GraphError as error:

@@ -20,8 +20,9 @@ from typing import Any
 
 from ...core import nested
 from ...core.errors import GraphError, suggest
-from ...core.graph import Tensor
+from ...core.graph import Graph, Tensor
 from ...core.specimen import Specimen
+from ...core.words import sizes
 from ..call import MASK, Call, read
 
 Mask = Tensor
@@ -50,6 +51,16 @@ class Inner:
 
 
 Outputs = Sequence[Tensor | Inner]
+TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "int": (lambda value: type(value) is int, "an int"),
+    "float": (lambda value: type(value) in (int, float), "a number"),
+    "str": (lambda value: isinstance(value, str), "text"),
+    "list[int]": (
+        lambda value: isinstance(value, (list, tuple)) and all(type(n) is int for n in value),
+        "a list of ints",
+    ),
+}
+"""What an attribute may be, by how it is annotated."""
 OPERATORS: dict[str, Operator] = {}
 """Every operator by its name in ONNX."""
 
@@ -78,7 +89,8 @@ class Operator:
         return KINDS.get(str(self.operand(slot).annotation).removesuffix(" | None"))
 
     def check(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """The attributes without those left out; refused where the operator has no such one."""
+        """The attributes without those left out; refused where the operator has no such one, or where it is
+        of another type, or where one is missing."""
         for name, value in attributes.items():
             if name not in self.keywords:
                 raise GraphError(f"{self.name} has no attribute {name!r}{suggest(name, self.keywords)}")
@@ -87,9 +99,34 @@ class Operator:
                     f"{name} of {self.name} is {nested.shown(value)};"
                     " expected a number, text, or a list of ints"
                 )
+            self._need_type(name, value)
         if attributes.get("opset") is not None:
             whole("opset", attributes["opset"], 1)
-        return {name: value for name, value in attributes.items() if value is not None}
+        given = {name: value for name, value in attributes.items() if value is not None}
+        for name, p in self.keywords.items():
+            if p.default is p.empty and name not in given:
+                raise GraphError(f"{self.name} needs the attribute {name!r}")
+        return given
+
+    def _need_type(self, name: str, value: Any) -> None:
+        """Refuse an attribute that is not of the type that the operator's signature states."""
+        stated = str(self.keywords[name].annotation).removesuffix(" | None")
+        fits, expected = TYPES.get(stated, (lambda value: True, ""))
+        if value is not None and not fits(value):
+            raise GraphError(f"{name} of {self.name} is {nested.shown(value)}; expected {expected}")
+
+    def add(self, g: Graph, operands: Sequence[Any], keywords: dict[str, Any]) -> list[Tensor | Inner]:
+        """Add it to a graph. Raises a `GraphError` where it does not take operands of these shapes."""
+        try:
+            return list(self.build(g, *operands, **keywords))
+        except GraphError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
+            shapes = ", ".join(sizes(x.shape) if isinstance(x, Tensor) else "–" for x in operands)
+            raise GraphError(
+                f"{self.name} does not take operands of shapes {shapes} and these attributes; expected such as"
+                f" ONNX states ({type(error).__name__}: {str(error)[:80]})"
+            ) from error
 
     def __call__(self, *inputs: Any, **given: Any) -> Specimen:
         values = list(inputs)
@@ -112,7 +149,7 @@ class Operator:
             else:
                 operands.append(call.input(name, value, kinds=kinds))
         self.need(operands)
-        results = list(self.build(call.graph, *operands, **self.check(given)))
+        results = self.add(call.graph, operands, self.check(given))
         if any(isinstance(result, Inner) for result in results):
             call.graph = call.graph.at("op")
         found = [call.graph.tensor(result.name) for result in results]

@@ -9,6 +9,7 @@ from ....core.axes import Spec, broadcast, position
 from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
 from ....core.nested import flat, shown
+from ...call import rank
 from ..operator import Cells, Outputs, Static, integers, operator, switch, whole
 from .places import along, cut, known, nothing
 
@@ -136,6 +137,7 @@ def Tile(g: Graph, input: Cells, repeats: Static | None = None, axis: Static | N
 @operator("output")
 def DepthToSpace(g: Graph, input: Cells, *, blocksize: int, mode: str = "DCR") -> Outputs:
     """Channels (b, c, h, w) as squares of blocksize × blocksize; mode DCR: depth outermost, CRD: innermost."""
+    rank("input", input, 4)
     b, c, h, w = input.shape
     s = whole("blocksize", blocksize, 1)
     if mode not in ("DCR", "CRD"):
@@ -151,6 +153,7 @@ def DepthToSpace(g: Graph, input: Cells, *, blocksize: int, mode: str = "DCR") -
 @operator("output")
 def SpaceToDepth(g: Graph, input: Cells, *, blocksize: int, mode: str = "DCR") -> Outputs:
     """Squares of blocksize × blocksize as channels; mode as for DepthToSpace."""
+    rank("input", input, 4)
     b, c, h, w = input.shape
     s = whole("blocksize", blocksize, 1)
     parts = g.reshape(input, (b, c, h // s, s, w // s, s), name="parts")

@@ -153,11 +153,12 @@ def LRN(
     g: Graph, X: Tensor, *, size: int, alpha: float = 0.0001, beta: float = 0.75, bias: float = 1.0
 ) -> Outputs:
     """X / (bias + alpha / size · Σ X² over the channels (axis 1) around)^beta."""
-    before = (whole("size", size, 1) - 1) // 2
-    padded = g.pad(g.multiply(X, X, name="squared"), before, size - 1 - before, axis=1, name="padded")
+    channels, before = X.shape[1], (whole("size", size, 1) - 1) // 2
+    before, after = (min(n, channels) for n in (before, size - 1 - before))  # there are no more to reach
+    padded = g.pad(g.multiply(X, X, name="squared"), before, after, axis=1, name="padded")
     total = None
-    for k in range(size):
-        part = g.slice(padded, f":, {k}:{k + X.shape[1]}")
+    for k in range(before + 1 + after):
+        part = g.slice(padded, f":, {k}:{k + channels}")
         total = part if total is None else g.add(total, part)
     assert total is not None
     base = g.add(g.constant(bias, name="bias"), g.scale(total, multiply=alpha / size))
