@@ -43,8 +43,10 @@ class Prepared(base.BackendRep):
         import numpy
 
         given = [inputs] if hasattr(inputs, "dtype") else list(inputs)
-        if any(not hasattr(array, "dtype") or array.dtype == object for array in given):
-            raise SkipTest("an input is no tensor of numbers; expected one")
+        if any(str(getattr(array, "dtype", "")) == "object" for array in given):
+            raise SkipTest("an input holds strings; expected numbers")
+        if any(not hasattr(array, "dtype") for array in given):
+            raise SkipTest("an input is no tensor; expected tensors of numbers")
         feeds = dict(zip(self.inputs, given))
         try:
             specimen = load(self.model, feeds, fixed=True, grouped=False)

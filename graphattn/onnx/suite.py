@@ -97,13 +97,14 @@ def _ran(test: unittest.TestCase) -> tuple[str, str]:
 GROUPS = {
     "control flow": r"control flow",
     "sequences and optionals": r"a sequence or an optional|no tensor",
-    "strings": r"operator on strings|STRING",
-    "quantised types and operators": r"is quantised|FLOAT8|FLOAT4|INT4|INT2|FLOAT6",
+    "strings": r"operator on strings|STRING|holds strings",
+    "quantised types and operators": r"is quantised|holds U?INT[24]|holds FLOAT[468]|a type that is not read",
     "random": r"is random|drops cells at random",
-    "training": r"of training",
+    "training": r"of training|in training mode",
     "downloads": r"needs a download",
-    "operators that are not known": r"no such operator|has no attribute|of the domain",
-    "shapes or indices that depend on computed data": r"must be known when the graph is built",
+    "other domains": r"of the domain",
+    "operators that are not known": r"no such operator|has no attribute",
+    "what must be known and is not: shapes, indices, exponents": r"must be known|expected known ones",
 }
 """Reasons, by what their sentences say."""
 
