@@ -33,6 +33,7 @@ WRITTEN = {
     "positive": "!({0} <= 0)",
     "where": "({0} ? {1} : {2})",
     "less": "({0} < {1})",
+    "equal": "({0} == {1})",
     "logical_and": "({0} && {1})",
     "logical_or": "({0} || {1})",
     "logical_not": "(!{0})",

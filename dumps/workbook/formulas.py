@@ -291,6 +291,7 @@ WRITTEN: dict[str, Callable[..., Text]] = {
     "is_visible": lambda a: Text(f"{a.inside(ADDED)}>{VISIBLE}", COMPARED),
     "positive": lambda a: Text(f"{a.inside(ADDED)}>0", COMPARED),
     "less": lambda a, b: Text(f"{a.inside(ADDED)}<{b.inside(ADDED)}", COMPARED),
+    "equal": lambda a, b: Text(f"{a.inside(ADDED)}={b.inside(ADDED)}", COMPARED),
     "where": lambda condition, a, b: Text(f"IF({condition.text},{a.text},{b.text})"),
     "logical_not": lambda a: Text(f"NOT({a.text})"),
 }

@@ -82,6 +82,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "positive": lambda numbers, a: numbers.less(numbers.lift(0), a) or a != a,
     "where": lambda numbers, condition, a, b: a if condition else b,
     "less": lambda numbers, a, b: numbers.less(a, b),
+    "equal": lambda numbers, a, b: a == b,
     "logical_and": lambda numbers, a, b: a and b,
     "logical_or": lambda numbers, a, b: a or b,
     "logical_not": lambda numbers, a: not a,

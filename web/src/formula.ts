@@ -311,7 +311,7 @@ export class Formula {
   }
 }
 
-const LOGICAL = new Set(["is_visible", "positive", "less", "logical_and", "logical_or", "logical_not"]);
+const LOGICAL = new Set(["is_visible", "positive", "less", "equal", "logical_and", "logical_or", "logical_not"]);
 
 function cell(key: Key): Key {
   return key;
@@ -452,6 +452,8 @@ function both(formula: Formula, tree: Apply, write: Write): Written {
       return against("≥ 0", tree, write);
     case "less":
       return infix("<", tree, write);
+    case "equal":
+      return infix("==", tree, write);
     case "logical_and":
       return infix("and", tree, write);
     case "logical_or":

@@ -136,6 +136,7 @@ export const FUNCTIONS: Record<string, (...args: number[]) => number> = {
   positive: (a) => Number(!(a! <= 0)),
   where: (condition, a, b) => (condition ? a! : b!),
   less: (a, b) => Number(a! < b!),
+  equal: (a, b) => Number(a! === b!),
   logical_and: (a, b) => Number(Boolean(a) && Boolean(b)),
   logical_or: (a, b) => Number(Boolean(a) || Boolean(b)),
   logical_not: (a) => Number(!a),

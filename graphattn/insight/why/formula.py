@@ -501,6 +501,7 @@ _BOTH: dict[str, Callable[[Formula, Apply, Write], Piece]] = {
     "is_visible": _against("≠ −∞"),
     "positive": _against("≥ 0"),
     "less": _infix("<"),
+    "equal": _infix("=="),
     "logical_and": _infix("and"),
     "logical_or": _infix("or"),
     "logical_not": lambda formula, tree, write: (f"not {_in(SUM, write(tree.args[0]))}", ANY),
