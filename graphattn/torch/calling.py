@@ -98,7 +98,13 @@ def called(program: Program, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
                 " read: what follows from its values becomes constant; expected it with the call"
             )
         values.append(value)
-    return reading(program, values)
+    try:
+        return reading(program, values)
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
+        if isinstance(error, GraphError):
+            raise
+        why = f"{type(error).__name__}: {str(error)[:120]}".splitlines()[0]
+        raise GraphError(f"{program.name} has steps that do not fit PyTorch's operators ({why})") from None
 
 
 def _as_tensor(source: Source, value: Any) -> Any:

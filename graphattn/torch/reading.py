@@ -12,6 +12,7 @@ parameter, an input as an input, what follows from them as a constant.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from ..core.errors import GraphError
@@ -25,6 +26,8 @@ from .rules import LIVE, RULES, SKIPPED
 from .rules.call import Call
 from .values import FLOATS, Value, kind_of, of_tensor
 from .writes import Writes, plain
+
+SIZES = ("aten.sym_size.int", "aten.sym_numel.default")
 
 
 class Reading:
@@ -66,6 +69,8 @@ class Reading:
     def _read(self, place: int, step: Step) -> None:
         if step.op in SKIPPED:
             return
+        if step.op in SIZES:
+            return self._size(step)
         operands = [self._value(step, name) for name in uses(list(step.arguments.values()))]
         if all(operand.known is not None for operand in operands) and folds(step):
             return self._fold(step, operands)
@@ -78,6 +83,15 @@ class Reading:
                 self.draft.named[output] = tensor.name
         if step.writes:
             self._values[step.first] = of_tensor(results[0])
+
+    def _size(self, step: Step) -> None:
+        """A size, which is known of every tensor."""
+        value = self._value(step, step.first)
+        shape = tuple(value.known.shape) if value.known is not None else value.tensor.shape
+        dim = self._resolved(step, step.arguments.get("dim"))
+        if dim is not None and not (isinstance(dim, int) and -len(shape) <= dim < len(shape)):
+            raise GraphError(f"{step.told} asks for axis {dim} of {len(shape)}")
+        self._values[step.name] = Value(None, prod(shape) if dim is None else shape[dim])
 
     def _fold(self, step: Step, operands: Sequence[Value]) -> None:
         arguments = {name: self._resolved(step, value) for name, value in step.arguments.items()}

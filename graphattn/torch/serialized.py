@@ -133,6 +133,9 @@ class Reader:
             items = value if isinstance(value, list) else [value]
             if not all(isinstance(item, (int, float, str)) for item in items):
                 self.refuse(f"has an argument {shown(value)}; expected numbers or text")
+            if kind in ("as_float", "as_floats"):  # "-Infinity" is text, since JSON has none
+                items = [float(item) for item in items]
+                return items if isinstance(value, list) else items[0]
             return value
         if kind in ("as_tensor", "as_optional_tensor"):
             return Use(_text(value["name"])) if "name" in value else self._argument(value)
