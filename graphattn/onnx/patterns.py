@@ -116,6 +116,8 @@ def _step(graph: Graph, node: Node) -> tuple[Ref | None, str, Ref | None] | None
     operands = node.operands
     if _factor(graph, node) is not None:
         return _scaled_operand(graph, node), "scaled", None
+    if node.op.name == "mask":
+        return operands[0], "masked", operands[1]
     if node.op.name == "add":
         own = [ref for ref in operands if ref is not None and _leads_to_product(graph, ref, node)]
         if len(own) == 1 and own[0] is not None:
@@ -141,6 +143,8 @@ def _leads_to_product(graph: Graph, ref: Ref, last: Node) -> bool:
             return True
         if _factor(graph, node) is not None:
             before = _scaled_operand(graph, node)
+        elif node.op.name == "mask":
+            before = node.operands[0]
         elif node.op.name == "add":
             before = next(
                 (o for o in node.operands if o is not None and _same_shape_and_computed(graph, o, last)), None
@@ -189,11 +193,15 @@ def _factor(graph: Graph, node: Node) -> float | None:
     if node.op.name == "divide":
         by = constant_of(graph, node.operands[1])
         return 1.0 / by if by is not None and by > 0 else None
+    if node.op.name == "scale":
+        root, divisor, factor = (node.attributes[name] for name in ("sqrt", "divide", "multiply"))
+        by = float(factor) if factor is not None else 1 / (root**0.5 if divisor is None else float(divisor))
+        return by if by > 0 else None
     return None
 
 
 def _scaled_operand(graph: Graph, node: Node) -> Ref | None:
-    if node.op.name == "divide" or constant_of(graph, node.operands[1]) is not None:
+    if node.op.name in ("divide", "scale") or constant_of(graph, node.operands[1]) is not None:
         return node.operands[0]
     return node.operands[1]
 

@@ -18,7 +18,9 @@ from typing import Any
 from ..core.errors import GraphError
 from ..core.graph import Tensor
 from ..core.specimen import Specimen
+from .axes import with_axes
 from .draft import Draft
+from .grouped import with_attention
 from .known import folded, folds
 from .modules import results
 from .program import Program, Source, Step, Use, uses
@@ -181,6 +183,10 @@ class Reading:
             raise GraphError(f"{self.program.name} gives no tensors; expected one that is computed")
         for scope, tensor in results(self.program, self.draft.paths, self.named):
             graph.adopt_alias(scope, graph.resolve(tensor))
+        graph, notes = with_attention(graph, self.named)
+        self.draft.graph = with_axes(graph)
+        for note in notes:
+            self.draft.note(note)
 
 
 def _argument(name: str) -> str:

@@ -28,7 +28,7 @@ WINGS = {  # who may be imported by whom, besides oneself
     "stacks": ("core",),
     "conventions": ("core", "stacks"),
     "onnx": ("core", "conventions", "dumps", "passes"),
-    "torch": ("core", "conventions", "passes", "stacks"),
+    "torch": ("core", "conventions", "onnx", "passes"),
     "model": ("core", "passes"),
     "weights": ("core", "passes"),
     "models": ("core", "passes"),

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from needed import torch
-from test_modules import IDS, Plain, seeded, tokens
+from test_torch_modules import IDS, Plain, seeded, tokens
 
 from graphattn import GraphError
 from graphattn import torch as programs

@@ -2,11 +2,14 @@
 
 import pytest
 from needed import torch
-from steps import worst
+from steps import apart, worst
 
 from graphattn import GraphError
 from graphattn import torch as programs
 from graphattn.insight.compare import compare
+from graphattn.insight.heads import heads
+from graphattn.passes.gradient import value_and_grad
+from graphattn.torch.names import Paths
 
 nn = torch.nn
 TOLERANCE = {torch.float32: 5e-6, torch.float64: 1e-12}
@@ -145,7 +148,7 @@ def test_a_live_module_agrees_by_path():
 
 
 FAULTS = {
-    "no scale": ({"scale": False}, "without the scale blocks0.attention.mul", "the reference × 2.828427"),
+    "no scale": ({"scale": False}, "without the scale blocks0.attention.attention.scaled", "× 2.828427"),
     "mask turned": ({"inverted": True}, "masked_visible transposed as mask", "but for its mask"),
 }
 
@@ -162,8 +165,52 @@ def test_a_fault_of_a_live_module_is_named(fault, monkeypatch):
     assert not by_modules.agrees and by_modules.first.key == "blocks0.attention.out.linear"
     assert from_modules in " ".join(str(by_modules).split())
     by_steps = compare(trace, programs.record(torch.export.export(wrong, (IDS,))))
-    assert not by_steps.agrees and by_steps.first.key == "blocks0.attention.masked"
+    assert not by_steps.agrees and by_steps.first.key == "blocks0.attention.attention.masked"
     assert from_steps in " ".join(str(by_steps).split())
+
+
+def test_attention_is_known_as_such():
+    """Written out, and called: heads, weights, masks, and names of axes."""
+    by_hand = programs.traced(seeded(Plain), IDS)
+    called = programs.traced(seeded(lambda: encoder_layer()), tokens())
+    for specimen, name in ((by_hand, "blocks0.attention.attention"), (called, "self_attn.attention")):
+        trace = specimen.run()
+        assert trace.spec(f"{name}.weights").axes == ("batch", "head", "token", "token")
+        assert {head.name.rpartition(".")[2] for head in heads(trace)} == {"head0", "head1"}
+    trace = by_hand.run(labels={"token": list("abcde")})
+    assert trace.masked("blocks0.attention.attention.weights")[0][0] == [
+        [j > i for j in range(5)] for i in range(5)
+    ]
+    assert "Σ exp" in str(trace.why("blocks0.attention.attention.weights", 0, 1, "c", "b"))
+    g = by_hand.graph
+    assert g.inputs["ids"].axes == ("batch", "token")
+    assert g.spec(g.resolve("blocks1")).axes == ("batch", "token", "feature")
+    assert g.at("primitive").fused() == g.fused()
+
+
+def test_axes_where_tokens_come_first():
+    """(n, b, e), as nn.TransformerEncoderLayer has it by default."""
+    layer = seeded(lambda: nn.TransformerEncoderLayer(16, 2, 32))
+    assert programs.traced(layer, tokens()).graph.inputs["src"].axes[0] == "token"
+
+
+def test_gradients_are_those_of_autograd():
+    module = seeded(Plain, torch.float64)
+    specimen = programs.traced(module, IDS)
+    weights = tokens(5, 11, 1, torch.float64)
+    (module(IDS) * weights).sum().backward()
+    wrt = [name for name in specimen.graph.inputs if name != "ids"]
+    feeds = {**specimen.feeds, "d_output": weights.tolist()}
+    _, found = value_and_grad(specimen.graph, feeds, of="output", wrt=wrt)
+    paths = {".".join(filter(None, paths_of_module(module).stored(n))): p for n, p in module.named_parameters()}
+    paths["head.weight"] = module.head.weight
+    assert len(found) == len(wrt) == 28
+    for name, mine in found.items():
+        assert apart(torch.tensor(mine, dtype=torch.float64), paths[name].grad) < 1e-10, name
+
+
+def paths_of_module(module):
+    return Paths(name for name, part in module.named_modules() if not isinstance(part, nn.ModuleList))
 
 
 def test_training_mode_is_refused():
