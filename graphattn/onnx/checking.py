@@ -5,6 +5,7 @@ agree, as the package `onnx` checks them.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..core.errors import GraphError
@@ -13,6 +14,9 @@ from ..core.words import shown
 from .reading import Model, first_line, package
 from .refusals import need_readable
 from .tensors import type_name
+
+OF_TYPES = re.compile(r"TypeInferenceError|inconsistent type|ele?m(ent)? type")
+"""What the package `onnx` says of types that do not agree."""
 
 
 def told_of(number: int, node: Any) -> str:
@@ -28,6 +32,11 @@ def checked_types(model: Model) -> dict[str, str]:
         need_readable(node.op_type, node.domain, (), told_of(number, node))
     _need_order(model)
     onnx = package()
+    newest = onnx.defs.onnx_opset_version()
+    if model.opset > newest:
+        raise GraphError(
+            f"{model.what} is of opset {model.opset:,}; expected at most {newest}, which onnx knows"
+        )
     skeleton = _skeleton(model)
     context = onnx.checker.C.CheckerContext()
     context.ir_version = skeleton.ir_version
@@ -53,7 +62,7 @@ def _inferred(model: Model, skeleton: Any) -> Any:
     try:
         return infer(skeleton, check_type=True, strict_mode=True)
     except Exception as error:
-        if "TypeInferenceError" in str(error) or "ShapeInferenceError" not in str(error):
+        if OF_TYPES.search(str(error)) or "ShapeInferenceError" not in str(error):
             raise GraphError(f"{model.what} is not as ONNX says: {first_line(error)}") from None
     try:
         return infer(skeleton)

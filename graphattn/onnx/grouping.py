@@ -213,6 +213,10 @@ class _Grouping:
         graph = self.rebuild.finish()
         for name, ref in self.old.aliases.items():
             graph.adopt_alias(name, self.rebuild.went(ref))
+        named = set(self.old.aliases.values())
+        for name in (*self.where, *self.turning):  # what had its ONNX name as its own keeps it as an alias
+            if Ref(name) not in named and name not in graph.nodes:
+                graph.adopt_alias(name, self.rebuild.went(Ref(name)))
         for plan in self.plans:
             self._scope(graph, plan)
         return graph

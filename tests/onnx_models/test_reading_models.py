@@ -83,3 +83,81 @@ def test_what_is_refused_is_refused_by_name(op, told):
     with pytest.raises(GraphError, match=rf"^{op} \(node 0 'n0'\) is {told}"):
         load(m)
     assert operators(m)[0].how.startswith(f"refused: {told}")
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16"])
+@pytest.mark.parametrize("raw", [True, False], ids=["bytes", "fields"])
+def test_weights_are_exact(kind, raw):
+    """The value of each cell is the one that is stored, of every type of float."""
+    dtype = helper.tensor_dtype_to_np_dtype(getattr(TensorProto, kind))
+    cells = np.random.default_rng(0).normal(size=(3, 4)).astype(dtype)
+    stored = numpy_helper.from_array(cells, "w")
+    if not raw:
+        listed = cells if kind in ("FLOAT", "DOUBLE") else cells.view(np.uint16)
+        field = {"FLOAT": "float_data", "DOUBLE": "double_data"}.get(kind, "int32_data")
+        stored.ClearField("raw_data")
+        getattr(stored, field).extend(listed.reshape(-1).tolist())
+    m = model(
+        [("Add", ["x", "w"], ["y"], {})], [("x", stored.data_type, [3, 4])], [("y", stored.data_type, [3, 4])]
+    )
+    m.graph.initializer.append(stored)
+    made = load(m, {"x": np.zeros((3, 4))})
+    assert made.run()["y"] == cells.astype(np.float64).tolist()
+    assert made.feeds["w"].cells.nbytes == cells.size * (8 if kind == "DOUBLE" else 4)
+
+
+@pytest.mark.parametrize(
+    "feeds, told",
+    [
+        ({"x": [[1.0, 2.0]], "ids": [[1, 2]]}, r"^input 'ids' is fed 2 as 'seq', and input 'x' 1; expected"),
+        ({"x": [[1.0, 2.0]], "ids": [[0.5]]}, r"^input 'ids' is fed float; expected int, as the model"),
+        ({"x": [1.0, 2.0], "ids": [[1]]}, r"^input 'x' is fed 2; expected seq × 2"),
+        ({"x": [[1.0, 2.0, 3.0]], "ids": [[1]]}, r"^input 'x' is fed 1 × 3; expected seq × 2"),
+        ({"y": [[1.0, 2.0]]}, r"^the model has no input 'y'; expected 'x', 'ids'"),
+        ({"x": [[1.0], [1.0, 2.0]], "ids": [[1]]}, "expected 1"),
+        ({"x": [["a", "b"]], "ids": [[1]]}, "input 'x'"),
+        ({"ids": [[1]]}, r"$^|x"),
+    ],
+)  # fmt: skip
+def test_feeds(feeds, told):
+    m = model(
+        [("Tanh", ["x"], ["y"], {}), ("Identity", ["ids"], ["z"], {})],
+        [("x", F, ["seq", 2]), ("ids", I, [1, "seq"])], [("y", F, ["seq", 2]), ("z", I, [1, "seq"])],
+    )  # fmt: skip
+    if told == r"$^|x":  # the size is told by the ids, and x is drawn
+        assert load(m, feeds).graph.inputs["x"].shape == (1, 2)
+        return
+    with pytest.raises(GraphError, match=told):
+        load(m, feeds)
+
+
+def test_the_command_line(tmp_path, capsys):
+    from graphattn.cli import main
+
+    path = tmp_path / "small.onnx"
+    nodes = [
+        ("Softmax", ["x"], ["/a.0/Softmax_output_0"], {}),
+        ("Nonsense", ["/a.0/Softmax_output_0"], ["y"], {}),
+    ]
+    onnx.save(model(nodes[:1], [("x", F, [2, 2])], [("/a.0/Softmax_output_0", F, [2, 2])]), path)
+    np.savez(tmp_path / "feeds.npz", x=np.array([[0.0, 0.0], [1.0, 1.0]]))
+
+    def said(*words):
+        with pytest.raises(SystemExit) as left:
+            main(list(words))
+        return left.value.code or 0, capsys.readouterr()
+
+    code, told = said(
+        "trace", str(path), "--feeds", str(tmp_path / "feeds.npz"), "--tensor", "/a.0/Softmax_output_0"
+    )
+    assert code == 0 and "a0.Softmax" in told.out and "0.5000   0.5000" in told.out
+    feeds = ("--feeds", str(tmp_path / "feeds.npz"))
+    code, told = said("why", str(path), "/a.0/Softmax_output_0", "1", "1", *feeds)
+    assert code == 0 and "/a.0/Softmax_output_0[1, 1] = exp(x[1, 1] − max) / Σ exp" in told.out
+    code, told = said("ops", "--onnx", str(path))
+    assert code == 0 and "1 operator in 1 node; all of them are read" in told.out
+    onnx.save(model(nodes, [("x", F, [2, 2])], [("y", F, [2, 2])]), path)
+    code, told = said("ops", "--onnx", str(path))
+    assert code == 1 and "1 operator in 1 node not read" in told.out
+    code, told = said("trace", str(path))
+    assert code == 2 and told.err.count("\n") == 1
