@@ -136,6 +136,8 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
             lines.append(("output", name, shape_text([tensor.spec]) if same else tensor.name))
     for name in trace.patched:
         lines.append(("patched", name, ""))
+    if trace.engine:
+        lines.append(("engine", trace.engine, ""))
     if only is not None:
         lines.append(("only", " ".join(map(plain, only)), ""))
     kinds = max(8, *(len(kind) + 1 for kind, _, _ in lines))

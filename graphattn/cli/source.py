@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.engines import need_engine
 from ..core.errors import GraphError, suggest
 from ..core.op import LEVELS
 from ..core.specimen import Specimen
@@ -135,6 +136,10 @@ LEVEL = click.option(
 )
 
 
+ENGINE = click.option(
+    "--engine", metavar="ENGINE",
+    help="What computes: onnxruntime, for what is too large for Python (needs graphattn[onnxruntime]).  [ours]",
+)  # fmt: skip
 MODEL = ("text", "ids", "layers")
 """Options of trained models."""
 
@@ -150,7 +155,7 @@ def _given(sizes: dict[str, Any]) -> dict[str, Any]:
 
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
-    drawn: bool = True, patches: tuple[str, ...] = (), **options: Any,
+    drawn: bool = True, patches: tuple[str, ...] = (), engine: str | None = None, **options: Any,
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. Raises a
     `GraphError` for what cannot be read."""
@@ -170,10 +175,12 @@ def read_specimen(
     for path in feed_files:
         feeds |= _feeds_of(path, found.graph)
     named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
-    if feed_files or labels or patches:
+    if engine is not None:
+        need_engine(engine)
+    if feed_files or labels or patches or engine:
         need_unpatched(trace)
         trace = None
-    specimen = replace(found, feeds=feeds, labels=named, trace=trace)
+    specimen = replace(found, feeds=feeds, labels=named, trace=trace, engine=engine)
     if not patches:
         return specimen
     from .patches import read_patches

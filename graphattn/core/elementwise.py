@@ -214,7 +214,7 @@ def absorbing(
 def absorbed(o: Any, y: Any, *factors: Any) -> Any:
     """y in ONNX, with 0 where it is not finite and a factor is exactly 0; y, which is said, where that is
     not asked for."""
-    if not o.exact:
+    if not o.absorbs:
         o.say("infinity and NaN beside a factor of exactly 0 give NaN, not 0")
         return y
     hides = o.Equal(factors[0], 0.0)

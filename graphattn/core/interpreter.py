@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from inspect import signature
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -60,7 +60,8 @@ class Plan:
 
     `places` gives the position of each output in the list of values; `constants` are the values
     that are known before a run; `fed` are the steps that a run must feed, of all that are `known`
-    inputs of the graph. Nothing is prepared from the constants of the nodes in `changing`.
+    inputs of the graph. Nothing is prepared from the constants of the nodes in `changing`. A plan that is
+    `deferred` makes a function only when it is called: an engine computes the values, and only masks ask.
     """
 
     def __init__(
@@ -69,8 +70,10 @@ class Plan:
         numbers: Numbers,
         wanted: Collection[str] | None = None,
         changing: Collection[str] = (),
+        deferred: bool = False,
     ) -> None:
         self.graph = graph
+        self.deferred = deferred
         self.numbers = numbers
         self.changing = frozenset(changing)
         self.steps: list[PlanStep] = []
@@ -139,6 +142,9 @@ class Plan:
             None if ref is None else self._known(ref, place)
             for ref, place in zip(node.operands, operands, strict=True)
         ]
+        if self.deferred and operands and node.op.kernel is not None:
+            plain = self.graph.operand_specs(node.operands)
+            return Deferred(partial(function_of, node.op, plain, node.attributes, self.numbers))
         kernel = kernel_of(node.op, specs, node.attributes, self.numbers)
         if kernel is None or not kernel.by_rows:
             self.listed.update(place for place in operands if place is not None)
@@ -300,6 +306,20 @@ def standalone(
     return graph, operands, results if isinstance(results, tuple) else (results,)
 
 
+class Deferred:
+    """A function that is made when it is first called."""
+
+    def __init__(self, make: Callable[[], Callable[..., Any]]) -> None:
+        self.make = make
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        return self.make()
+
+    def __call__(self, *operands: Any) -> Any:
+        return self.function(*operands)
+
+
 class Composite:
     """A composite as a function: the plan of its expansion, with the operands as inputs."""
 
@@ -341,14 +361,15 @@ def plan_of(
     numbers: Numbers = FLOAT,
     targets: Sequence[str] | None = None,
     changing: Collection[str] = (),
+    deferred: bool = False,
 ) -> Plan:
-    """The plan of a graph, kept until the graph grows; `targets` limits it to what they need, and
-    `changing` names the constants that the run replaces."""
+    """The plan of a graph, kept until the graph grows; `targets` limits it to what they need, `changing`
+    names the constants that the run replaces, and `deferred` is for runs that call nothing."""
     sinks = None if targets is None else frozenset(graph.resolve(name).node for name in targets)
-    key = ("plan", numbers, sinks, frozenset(changing))
+    key = ("plan", numbers, sinks, frozenset(changing), deferred)
 
     def planned() -> Plan:
-        return Plan(graph, numbers, None if sinks is None else graph.ancestors(*sinks), changing)
+        return Plan(graph, numbers, None if sinks is None else graph.ancestors(*sinks), changing, deferred)
 
     return graph.kept(key, planned)
 

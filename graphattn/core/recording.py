@@ -31,6 +31,10 @@ class Recording:
         self.values: list[Any] = plan.values()
         self.patched = frozenset(patched)
         self.done: Sequence[PlanStep] = []
+        self.engine = ""
+        """What computed the values, where that was not the interpreter: "onnxruntime 1.32.0, doubles"."""
+        self.told: dict[str, str] = {}
+        """By node, what a reader should know of how an engine computed it."""
         self.stamps: list[float] = []
         """When the run began, and when each step that runs was done (seconds of a clock)."""
         self._masks: list[Any] = [None] * plan.size
@@ -115,6 +119,8 @@ class Recording:
             masks, self._warnings[step.start] = None, []
         if masks is not None:
             self._masks[places.start : places.stop] = masks
+        if step.node.name in self.told:
+            self._warnings[step.start] = [*self._warnings[step.start], self.told[step.node.name]]
 
     def _found(self, step: PlanStep) -> tuple[Sequence[Any] | None, list[str]]:
         incoming, operands = of_operands(step, self._masks), of_operands(step, self.values)
@@ -172,6 +178,7 @@ class Recording:
         return {
             "values": {refs[place]: told(place) for place in range(self.plan.size)},
             "masks": {refs[p]: nested.copied(mask) for p, mask in enumerate(self._masks) if mask is not None},
+            "engine": self.engine,
             "patched": [refs[place] for place in self.patched],
             "done": [step.node.name for step in self.done],
             "warnings": {step.node.name: list(self._warnings[step.start]) for step in self.done},
@@ -192,6 +199,7 @@ class Recording:
         told = {step.start: state["warnings"][step.node.name] for step in recording.done}
         recording.given({plan.places[ref]: mask for ref, mask in state["masks"].items()}, told)
         recording.stamps = list(state["stamps"])
+        recording.engine = state["engine"]
         return recording
 
 

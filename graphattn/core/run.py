@@ -13,6 +13,7 @@ from typing import Any
 
 from . import nested
 from .elsewhere import meant
+from .engines import PRECISIONS, need_engine
 from .errors import GraphError, suggest
 from .graph import Graph
 from .interpreter import Plan, plan_of, read_feeds
@@ -37,6 +38,7 @@ def run(
     numbers: str | Numbers = FLOAT,
     listeners: Iterable[Listener] = (),
     allow_nonfinite: bool = False,
+    engine: str | None = None,
 ) -> Trace:
     """Evaluate a graph on feeds (nested lists by input name) and record every tensor.
 
@@ -45,7 +47,9 @@ def run(
     name, replaced by a tensor or by a function of the tensor. targets: evaluate only what these
     need. keep: record only tensors whose names match one of these patterns (`*.weights`).
     numbers: the number type. listeners: functions that are called with each `Step` as it
-    happens. allow_nonfinite: let infinities and NaN in.
+    happens. allow_nonfinite: let infinities and NaN in. engine: what computes, None for this interpreter
+    or "onnxruntime" for ONNX Runtime, in doubles or, with numbers="float32", in these; what it cannot do in
+    doubles is done in float32, of which the step warns. Listeners hear of its steps when all are done.
 
     Raises a `GraphError` that names what was wrong and what was expected. Inputs are never
     modified.
@@ -54,7 +58,13 @@ def run(
     for listener in listeners:
         if not callable(listener):
             raise GraphError(f"a listener is {typed(listener)}; expected a function of a step")
-    trace, program = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
+    if engine is not None:
+        precision = _precision(engine, numbers)
+        trace, _, replaced = _begin(
+            graph, feeds, level, labels, patch, targets, FLOAT, allow_nonfinite, deferred=True
+        )
+        return _elsewhere(trace, precision, replaced, keep, listeners)
+    trace, program, _ = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
     if listeners or keep is not None:
         for step in _walk(trace, program, keep):
             for listener in listeners:
@@ -83,37 +93,66 @@ def steps(
     allow_nonfinite: bool = False,
 ) -> Iterator[Step]:
     """Evaluate a graph one `Step` at a time; arguments as for `run`."""
-    trace, program = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
+    trace, program, _ = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
     return _walk(trace, program, keep)
 
 
 def _begin(
     graph: Graph, feeds: Any, level: str | None, labels: Any, patch: Any, targets: Iterable[str] | None,
-    numbers: str | Numbers, allow_nonfinite: bool,
-) -> tuple[Trace, Sequence[tuple[Any, ...]]]:  # fmt: skip
-    """A trace with the feeds in place, and the instructions to follow."""
+    numbers: str | Numbers, allow_nonfinite: bool, deferred: bool = False,
+) -> tuple[Trace, Sequence[tuple[Any, ...]], Mapping[int, Callable[[Any], Any]]]:  # fmt: skip
+    """A trace with the feeds in place, the instructions to follow, and what patches make of which places."""
     if not isinstance(graph, Graph):
         raise GraphError(f"run got {typed(graph)}; expected a Graph")
     numbers = of(numbers)
     graph = graph.at(("op" if numbers is FLOAT else "primitive") if level is None else level)
     wanted = None if targets is None else _names(targets, "targets")
-    plan = plan_of(graph, numbers, wanted)
+    plan = plan_of(graph, numbers, wanted, deferred=deferred)
     patches = _read_patches(plan, {} if patch is None else patch)
     changing = [name for place, (name, _) in patches.items() if plan.constants[place] is not None]
     if changing:
-        plan = plan_of(graph, numbers, wanted, [graph.resolve(name).node for name in changing])
+        changed = [graph.resolve(name).node for name in changing]
+        plan = plan_of(graph, numbers, wanted, changed, deferred)
     trace = Trace(Recording(plan, patches), read_labels({} if labels is None else labels))
     _need_labels_that_fit(trace)
     given = {place for place, (_, new) in patches.items() if not callable(new)}  # need no feed
     read_feeds(plan, {} if feeds is None else feeds, trace.recording.values, given, allow_nonfinite)
     if not patches:
-        return trace, plan.program
+        return trace, plan.program, {}
     replaced = {place: _replacement(plan, place, *patches[place]) for place in patches}
     for step in plan.steps:
         if not step.runs:
             for place in replaced.keys() & step.places:
                 trace.recording.values[place] = replaced[place](trace.recording.values[place])
-    return trace, [_patched(instruction, replaced) for instruction in plan.program]
+    return trace, [_patched(instruction, replaced) for instruction in plan.program], replaced
+
+
+def _precision(engine: Any, numbers: Any) -> str:
+    """What an engine computes with. Raises a `GraphError` for what is no engine, or numbers that it has not."""
+    need_engine(engine)
+    if numbers in PRECISIONS or numbers is FLOAT:
+        return "float" if numbers is FLOAT else numbers
+    told = nested.shown(numbers) if isinstance(numbers, str) else of(numbers).name
+    raise GraphError(f"numbers is {told} and engine {engine}; expected {' or '.join(PRECISIONS)}")
+
+
+def _elsewhere(
+    trace: Trace, precision: str, replaced: Mapping[int, Callable[[Any], Any]], keep: Iterable[str] | None,
+    listeners: Iterable[Listener],
+) -> Trace:  # fmt: skip
+    """The trace of a run that an engine does."""
+    recording, plan = trace.recording, trace.recording.plan
+    kept = None if keep is None else _kept(plan, _names(keep, "keep"))
+    from ..onnx.engine import evaluate
+
+    evaluate(recording, precision, replaced)
+    for step in trace.steps:
+        for listener in listeners:
+            listener(step)
+    if kept is not None:
+        recording.settle()
+        recording.forget([place for place in range(plan.size) if place not in kept])
+    return trace
 
 
 def _names(names: Any, what: str) -> list[Any]:
@@ -219,13 +258,7 @@ def _walk(trace: Trace, program: Sequence[tuple[Any, ...]], keep: Iterable[str] 
 
 def _last_uses(plan: Plan, patterns: Sequence[str]) -> dict[int, list[int]]:
     """For each step (by its start), the places that no later step needs and nobody asked to keep."""
-    kept: set[int] = set()
-    names = {name: plan.graph.resolve(name) for name in plan.graph.tensor_names()}
-    for pattern in patterns:
-        found = [ref for name, ref in names.items() if fnmatchcase(name, str(pattern))]
-        if not found:
-            found = [plan.graph.resolve(pattern)]
-        kept.update(plan.places[ref] for ref in found if ref in plan.places)
+    kept = _kept(plan, patterns)
     last: dict[int, int] = {}
     for step in plan.steps:
         for place in (*step.places, *step.operands):
@@ -236,3 +269,15 @@ def _last_uses(plan: Plan, patterns: Sequence[str]) -> dict[int, list[int]]:
         if place not in kept:
             forget.setdefault(start, []).append(place)
     return forget
+
+
+def _kept(plan: Plan, patterns: Sequence[str]) -> set[int]:
+    """The places of the tensors whose names match one of the patterns."""
+    kept: set[int] = set()
+    names = {name: plan.graph.resolve(name) for name in plan.graph.tensor_names()}
+    for pattern in patterns:
+        found = [ref for name, ref in names.items() if fnmatchcase(name, str(pattern))]
+        if not found:
+            found = [plan.graph.resolve(pattern)]
+        kept.update(plan.places[ref] for ref in found if ref in plan.places)
+    return kept

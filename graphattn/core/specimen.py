@@ -18,7 +18,8 @@ class Specimen:
     feeds: nested lists by input name. labels: texts by axis name (`{"token": ["the", "cat"]}`).
     recorded: tensors that someone else computed, by the name they have in the graph. trace: a run
     that was saved, where there is one. allow_nonfinite: whether the feeds may hold infinities and
-    NaN, as float masks do. patch: tensors that every run replaces.
+    NaN, as float masks do. patch: tensors that every run replaces. engine: what computes every run, None
+    for the interpreter.
     """
 
     graph: Graph
@@ -28,10 +29,14 @@ class Specimen:
     trace: Trace | None = None
     allow_nonfinite: bool = False
     patch: Mapping[str, Any] = field(default_factory=dict)
+    engine: str | None = None
 
     def run(self, **options: Any) -> Trace:
         """Evaluate it; options as for `graphattn.run`."""
         from .run import run
 
-        own = {"labels": self.labels, "allow_nonfinite": self.allow_nonfinite, "patch": self.patch}
+        own = {
+            "labels": self.labels, "allow_nonfinite": self.allow_nonfinite, "patch": self.patch,
+            "engine": self.engine,
+        }  # fmt: skip
         return run(self.graph, self.feeds, **{**own, **options})

@@ -236,6 +236,11 @@ class Trace:
         place = self.recording.place(self.graph.resolve(name))
         return None if place is None else self.recording.mask(place)
 
+    @property
+    def engine(self) -> str:
+        """What computed it, with the precision, where that was not the interpreter; else ""."""
+        return self.recording.engine
+
     @cached_property
     def dag(self) -> nx.MultiDiGraph:
         """The graph's DAG with `step`, `value` and `outputs` on every evaluated node."""
@@ -324,7 +329,7 @@ class Trace:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        plan = plan_of(state["graph"], of(state["numbers"]))
+        plan = plan_of(state["graph"], of(state["numbers"]), deferred=bool(state["recording"]["engine"]))
         Trace.__init__(self, Recording.of_state(plan, state["recording"]), state["labels"])
 
     def __copy__(self) -> Trace:

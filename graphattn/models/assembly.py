@@ -88,7 +88,8 @@ class Assembly:
         """A trained tensor in the graph: by its stored name, or cut from one already."""
         weight = self.take(stored, letters) if isinstance(stored, str) else stored
         axes = [AXES.get(letter, "feature") for letter in letters.split()]
-        self.feeds[name] = weight.feed()
+        whole = isinstance(stored, str)
+        self.feeds[name] = self.weights.folder.once(f"feed {stored}", weight.feed) if whole else weight.feed()
         return self.graph.parameter(name, weight.shape, axes, title=title or name)
 
     def parameters(

@@ -47,9 +47,21 @@ def load(
     read, `OSError` where a file cannot be read at all.
     """
     model = read_model(source)
+    own = None if fixed else _own(model)
+    if own is not None:
+        graph, values = own
+        given = {name: fed.value for name, fed in read_feeds(model, feeds or {}, seed).items()}
+        return Specimen(graph, {**values, **given}, labels or {}, allow_nonfinite=True)
     types = checked_types(model)
     reader = _Reader(model, types, read_feeds(model, {} if feeds is None else feeds, seed))
     return reader.specimen(labels or {}, fixed, grouped)
+
+
+def _own(model: Model) -> tuple[Graph, dict[str, Any]] | None:
+    """The graph that `save` wrote the model from, where it still is that."""
+    from .writing.restoring import restored
+
+    return restored(model)
 
 
 class _Reader:

@@ -96,7 +96,7 @@ def onnx(o, a, b, *, absorb_zeros):
     y = o.MatMul(a, b)
     if not absorb_zeros:
         return y
-    if not o.exact:
+    if not o.absorbs:
         return absorbed(o, y)
     left, right = o.Unsqueeze(a, (-1,)), o.Unsqueeze(b, (-3,))
     kept = absorbed(o, o.Mul(left, right), left, right)

@@ -14,6 +14,7 @@ from source import ROOT, Import, imports, imports_of, modules
 
 CORE = (
     "core.words", "core.errors", "core.elsewhere", "core.refused", "core.axes", "core.numbers", "core.rounded",
+    "core.words", "core.errors", "core.elsewhere", "core.engines", "core.axes", "core.numbers", "core.rounded",
     "core.packed", "core.nested",
     "core.limits", "core.tensor_file",
     "core.cells", "core.masks", "core.op", "core.elementwise", "core.reductions", "core.layers",
@@ -83,6 +84,7 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.trace", "Trace.why", "insight.why"): "trace.why() explains one of its cells",
     ("core.trace", "Trace.reach", "insight.why.reach"): "trace.reach() shows what one of its cells touches",
     ("core.trace", "Trace.sources", "insight.sources"): "trace.sources() splits one of its cells",
+    ("core.run", "_elsewhere", "onnx.engine"): "run(engine=) is how someone outgrows pure Python",
     ("core.numbers", "_short", "core.rounded"): "short floats are made when they are asked for",
     ("core.numbers", "_value", "scalar.record"): "Values with gradients are a number type",
     ("scalar.draw", "", "dumps"): "a Value's graph is drawn by the same dumps, when it is asked for",
@@ -103,6 +105,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "numpy": ("models.checkpoint:_of_file", "onnx"),
     "onnx": ("onnx",),
     "torch": ("torch",),
+    "onnxruntime": ("onnx.engine:_runtime",),
     "tokenizers": ("models.tokens:tokenizer_of",),
     "dask": ("cli.commands.heads:_of_corpus",),
     "pytest": ("testing",),

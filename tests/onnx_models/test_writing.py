@@ -1,6 +1,7 @@
 """Graphs as ONNX models: samples and the block come out of ONNX Runtime as out of the interpreter."""
 
 import math
+import os
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,9 @@ from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.core import nested
 from graphattn.core.op import OPS, Op, Sample, register
-from graphattn.onnx import save
+from graphattn.models import pretrained
+from graphattn.onnx import load, save
+from graphattn.weights.toy_induction import toy_induction
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -83,11 +86,21 @@ def test_samples(op, numbers, tolerance, tmp_path):
         pytest.skip("no sample of ordinary size")
     path = tmp_path / "model.onnx"
     assert save(g, path, numbers=numbers, exact=True, attention="decomposed") == ()
-    if numbers == "float" and any(n.op_type in LACKING for n in onnx.load(path).graph.node):
-        return  # see test_engine.py
     trace = run(g, feeds, allow_nonfinite=True)
-    theirs = computed(path, feeds)
-    assert {name for name in g.outputs if not error(trace[name], theirs[name]) <= tolerance} == set()
+    model = onnx.load(path)
+    assert load(path, feeds).graph == g
+    found = [load(plain(model), feeds).run()]  # read as any other model
+    if numbers == "float32" or not any(n.op_type in LACKING for n in model.graph.node):
+        found.append(computed(path, feeds))  # of what else there is in doubles, see test_engine.py
+    for theirs in found:
+        wrong = [name for name in g.outputs if not error(trace[name], np.array(theirs[name])) <= tolerance]
+        assert wrong == []
+
+
+def plain(model):
+    """A model without what graphattn says of the graph that it was written from."""
+    del model.metadata_props[:]
+    return model
 
 
 @pytest.mark.parametrize("attention, nodes", [("whole", 1), ("heads", 2), ("decomposed", 0)])
@@ -99,9 +112,39 @@ def test_block(level, attention, nodes, tmp_path):
     operators = [node.op_type for node in onnx.load(path).graph.node]
     expected = {"block": nodes, "head": min(nodes, 1) * 2}.get(level, 0)
     assert operators.count("Attention") == expected
-    trace = made.run()
+    trace, again, read = made.run(), load(path, made.feeds), load(plain(onnx.load(path)), made.feeds).run()
+    assert again.graph == made.graph.at(level) and again.run(level=level) == made.run(level=level)
     for name, theirs in computed(path, made.feeds).items():
         assert error(trace[name], theirs) < 1e-5
+        assert error(trace[name], np.array(read[name])) < 1e-5
+
+
+def test_a_model_that_was_changed_is_read_as_any_other(tmp_path):
+    """Its text is not believed: a factor that someone changed in the file is what is read."""
+    g = Graph("g")
+    g.output(y=g.scale(g.input("x", (2,)), multiply=2, name="doubled"))
+    save(g, tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    assert load(model, {"x": [1.0, 2.0]}).graph == g
+    (factor,) = model.graph.initializer
+    factor.CopyFrom(onnx.numpy_helper.from_array(np.array(3.0, "f4"), factor.name))
+    found = load(model, {"x": [1.0, 2.0]})
+    assert found.graph != g and found.run()["y"] == [3.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "graphattn graph 1", "graph g\n\nx = causal_mask(n=1000000)\noutput y = x", "{"]
+)
+def test_a_text_that_is_none(text, tmp_path):
+    """What a file says of itself may be anything."""
+    g = Graph("g")
+    g.output(y=g.exp(g.input("x", (2,))))
+    save(g, tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    for pair in model.metadata_props:
+        if pair.key == "graphattn.graph" or text == "{":
+            pair.value = text
+    assert load(model, {"x": [0.0, 1.0]}).run()["y"] == [1.0, math.e]
 
 
 def test_no_softmax_is_guarded_where_a_mask_leaves_something(tmp_path):
@@ -147,7 +190,55 @@ def test_parameters_become_part_of_the_model(tmp_path):
     save(made.graph, tmp_path / "m.onnx", feeds=weights)
     graph = onnx.load(tmp_path / "m.onnx").graph
     assert [i.name for i in graph.input] == ["X"]
+    again = load(tmp_path / "m.onnx", {"X": made.feeds["X"]})
+    assert again.graph == made.graph and set(again.feeds) == set(made.feeds)
     assert set(weights) <= {i.name for i in graph.initializer}
+
+
+def test_a_large_model_has_its_tensors_beside_it(tmp_path, monkeypatch):
+    import graphattn.onnx.writing as writing
+
+    monkeypatch.setattr(writing, "LARGE", 0)
+    made = specimen("block", n=4, d=64, heads=2)
+    weights = {name: value for name, value in made.feeds.items() if name != "X"}
+    for _ in range(2):
+        save(made.graph, tmp_path / "m.onnx", feeds=weights, numbers="float")
+        sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+        assert set(sizes) == {"m.onnx", "m.onnx.data"} and sizes["m.onnx.data"] < 160_000
+    again = load(tmp_path / "m.onnx", {"X": made.feeds["X"]})
+    assert again.graph == made.graph and again.run() == made.run()
+
+
+def out_and_back(made, path, numbers, tolerance, **options):
+    """A trained model out of ONNX Runtime, read back, and read as any other model."""
+    trained = {name: x for name, x in made.feeds.items() if made.graph.nodes[name].op.name == "parameter"}
+    rest = {name: x for name, x in made.feeds.items() if name not in trained}
+    save(made.graph, path, feeds=trained, numbers=numbers, **options)
+    trace, model = made.run(), onnx.load(path)
+    found = [load(plain(model), rest).run()]
+    if numbers == "float32" or not any(node.op_type in LACKING for node in model.graph.node):
+        found.append(computed(path, rest))
+    for theirs in found:
+        assert {n for n in made.graph.outputs if not error(trace[n], np.array(theirs[n])) <= tolerance} == set()
+    again = load(path, rest)
+    assert again.graph == made.graph
+    if numbers == "float":
+        assert again.run() == replace(made, labels={}).run()
+
+
+@pytest.mark.parametrize("attention", ["whole", "decomposed"])
+@pytest.mark.parametrize("numbers, tolerance", [("float", 1e-12), ("float32", 1e-5)])
+def test_toy(attention, numbers, tolerance, tmp_path):
+    out_and_back(toy_induction(), tmp_path / "toy.onnx", numbers, tolerance, attention=attention)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("GRAPHATTN_MINILM" not in os.environ, reason="GRAPHATTN_MINILM names no folder")
+@pytest.mark.parametrize("numbers, tolerance", [("float", 1e-12), ("float32", 1e-5)])
+def test_minilm(numbers, tolerance, tmp_path):
+    layers = 2 if numbers == "float" else None  # the interpreter takes its time
+    made = pretrained(os.environ["GRAPHATTN_MINILM"], "the cat sat on the mat", layers=layers)
+    out_and_back(made, tmp_path / "minilm.onnx", numbers, tolerance)
 
 
 # ---------------------------------------------------------------- ops of one's own

@@ -9,13 +9,14 @@ import click
 
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, progress
-from ..source import read_specimen, specimen_options
+from ..source import ENGINE, read_specimen, specimen_options
 
 GROUP = "Explain its numbers"
 
 
 @click.command(short_help="Replace a tensor and see what changes after it.")
 @specimen_options
+@ENGINE
 @click.option("--all", "everything", is_flag=True, help="List also the tensors that stay as they are.")
 @OUTPUT
 def command(everything: bool, output: str | None, **source: Any) -> None:

@@ -10,7 +10,7 @@ import click
 
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, message, progress
-from ..source import GRAPH, LEVEL
+from ..source import ENGINE, GRAPH, LEVEL
 
 GROUP = "Compare with another implementation"
 
@@ -44,12 +44,14 @@ def size_options(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="The same for programs; -o FILE.json implies it.")
 @size_options
 @LEVEL
+@ENGINE
 @OUTPUT
 @click.pass_context
 def command(
     ctx: click.Context, mine: str, theirs: str, names: tuple[str, ...], by: str, precision: str | None,
     rtol: float | None, atol: float | None, nan_equal: bool, masked_below: float | None, empty: str | None,
-    everything: bool, named: bool, as_json: bool, level: str | None, output: str | None, **source: Any,
+    everything: bool, named: bool, as_json: bool, level: str | None, engine: str | None,
+    output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Compare B with A: which tensor is the first that differs though its inputs agree, and how.
 
@@ -75,6 +77,7 @@ def command(
         found = compare(
             own, recording, names=pairs, by=by, precision=precision, rtol=rtol,
             atol=atol, nan_equal=nan_equal, masked_below=masked_below, empty=empty, feeds=feeds, level=level,
+            engine=engine,
         )  # fmt: skip
         as_json = as_json or bool(output and output.lower().endswith(".json"))
         mistake = None

@@ -8,13 +8,14 @@ import click
 
 from ...core.errors import GraphError
 from ..output import counted, progress, wrote
-from ..source import LEVEL, need_unpatched, read_specimen, specimen_options
+from ..source import ENGINE, LEVEL, need_unpatched, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
 
 @click.command(short_help="Draw tensors of a run as heat maps.")
 @specimen_options
+@ENGINE
 @click.argument("tensors", metavar="TENSOR...", nargs=-1)
 @LEVEL
 @click.option("--theme", metavar="THEME", default="light", help="light, dark or print (no colours).  [light]")

@@ -10,15 +10,17 @@ from typing import Any
 
 import click
 
+from ...core.engines import need_engine
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, progress
-from ..source import TOY, Whole, read_specimen, specimen_options
+from ..source import ENGINE, TOY, Whole, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
 
 @click.command(short_help="What each attention head does on a text, ranked.")
 @specimen_options
+@ENGINE
 @click.argument("words", metavar="[TEXT]", required=False)
 @click.option("--by", metavar="SCORE", help="Rank by this column.  [what a head stands out in]")
 @click.option("--limit", type=Whole(1), help="Rows of the table.  [all]")
@@ -64,6 +66,9 @@ def _of_corpus(
     from ...models import read_text
     from ...weights.toy_induction import toy_induction
 
+    engine = source.pop("engine")
+    if engine is not None:
+        need_engine(engine)
     beside = [name for name, given in source.items() if name != "source" and given not in (None, ())]
     if beside:
         raise GraphError(f"--{beside[0]} does not go with --texts; expected a model alone")
@@ -90,4 +95,4 @@ def _of_corpus(
             executor = stack.enter_context(Client(dask)).get_executor()
         elif processes and processes > 1:
             executor = stack.enter_context(corpus.processes(processes))
-        return corpus.heads_of_texts(read, lines, executor, keep, say)
+        return corpus.heads_of_texts(read, lines, executor, keep, say, engine)

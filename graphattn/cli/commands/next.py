@@ -8,13 +8,14 @@ import click
 
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, progress
-from ..source import Whole, read_specimen, specimen_options
+from ..source import ENGINE, Whole, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
 
 @click.command(short_help="What a language model says comes next.")
 @specimen_options
+@ENGINE
 @click.argument("words", metavar="[TEXT]", required=False)
 @click.option("--count", type=Whole(1), default=10, help="Rows of the table.  [10]")
 @click.option("--generate", type=Whole(1), help="Continue the text with so many tokens, the likeliest each.")

@@ -8,13 +8,14 @@ import click
 
 from ...core.errors import GraphError
 from ..output import progress, wrote
-from ..source import LEVEL, need_unpatched, read_graph, read_specimen, specimen_options
+from ..source import ENGINE, LEVEL, need_unpatched, read_graph, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
 
 @click.command(short_help="Draw a graph as a block diagram.")
 @specimen_options
+@ENGINE
 @LEVEL
 @click.option("--theme", metavar="THEME", default="light", help="light, dark or print (no colours).  [light]")
 @click.option("--values", is_flag=True, help="Run it too, and draw every tensor in its box.")

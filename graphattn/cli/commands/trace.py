@@ -12,7 +12,7 @@ from graphattn.dumps.forms import FORMS, Form, form_of
 from ...core.errors import GraphError, suggest
 from .. import completion
 from ..output import OUTPUT, console, counted, emit, progress, terminal_width, wrote
-from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
+from ..source import ENGINE, LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 GROUP = "See a computation"
 TEXT = FORMS[0]
@@ -39,6 +39,7 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(short_help="Run a graph and print every tensor of it.")
 @specimen_options
+@ENGINE
 @LEVEL
 @click.option(
     "--exact/--pretty", default=False,
@@ -82,6 +83,8 @@ def command(
         "only": patterns or None,
     }  # fmt: skip
     keep = patterns if patterns and "only" not in form.takes else None
+    if short is not None and options["engine"] is not None:
+        raise GraphError("--precision rounds after each operation, which no engine does; expected no --engine")
     specimen = read_specimen(**options)
     with progress("evaluating") as say:
         if specimen.trace is not None and level is None and keep is None:

@@ -9,13 +9,14 @@ import click
 
 from ...core.errors import GraphError
 from ..output import counted, message, progress, wrote
-from ..source import need_unpatched, read_specimen, specimen_options
+from ..source import ENGINE, need_unpatched, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
 
 @click.command(short_help="Write a page to walk through a run, cell by cell.")
 @specimen_options
+@ENGINE
 @click.option("-o", "--output", metavar="FILE", help="The page, an .html file.  [SOURCE.html, if that is free]")
 @click.option("--reference", metavar="TRACE", help="A saved run of the same graph to hold it against.")
 @click.option(

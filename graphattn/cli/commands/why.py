@@ -11,7 +11,7 @@ import click
 from ...core.errors import GraphError
 from .. import completion
 from ..output import OUTPUT, emit, progress
-from ..source import LEVEL, Whole, need_unpatched, read_specimen, specimen_options
+from ..source import ENGINE, LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 GROUP = "Explain its numbers"
 
@@ -32,6 +32,7 @@ class Depth(click.ParamType):
 
 @click.command(short_help="Explain how one number came about.")
 @specimen_options
+@ENGINE
 @click.argument("tensor", metavar="TENSOR", shell_complete=completion.tensors)
 @click.argument("index", metavar="[INDEX]...", nargs=-1)
 @LEVEL

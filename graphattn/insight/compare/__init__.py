@@ -52,6 +52,7 @@ def compare(
     empty: str | None = None,
     feeds: Mapping[str, Any] | None = None,
     level: str | None = None,
+    engine: str | None = None,
 ) -> Comparison:
     """Compare two recordings (see the module's docstring).
 
@@ -61,14 +62,15 @@ def compare(
     themselves hold. rtol, atol: |yours − reference| ≤ atol + rtol · |reference| instead. nan_equal: NaN agrees
     with NaN. masked_below: what is this small or smaller is masked too. empty: what yours gives for a row that
     sees nothing: "zero", "nan", "uniform" or "any"; without it, such rows are compared as they are. feeds,
-    level: for a graph, what to run it on (unless yours recorded its inputs) and how far to zoom in.
+    level, engine: for a graph, what to run it on (unless yours recorded its inputs), how far to zoom in and
+    what computes it.
 
     Raises a `GraphError` where something cannot be read, or nothing can be compared.
     """
     names = _read_names(names)
     other, notes = read(yours, "yours"), ()
     if isinstance(reference, Graph):
-        reference, notes = run_on(reference, other, names, feeds, level)
+        reference, notes = run_on(reference, other, names, feeds, level, engine)
     own = read(reference, "the reference")
     alignment = align(own, other, names, by)
     if not alignment.pairs:

@@ -47,8 +47,9 @@ class Reading:
 
 
 def run_on(
-    graph: Graph, yours: Recording, names: Mapping[str, str], feeds: Any, level: str | None
-) -> tuple[Trace, tuple[str, ...]]:
+    graph: Graph, yours: Recording, names: Mapping[str, str], feeds: Any, level: str | None,
+    engine: str | None = None,
+) -> tuple[Trace, tuple[str, ...]]:  # fmt: skip
     """The trace of a graph on what it is fed, or else on the inputs that yours recorded; and notes on these."""
     given = {} if feeds is None else dict(feeds)
     sources = {n: t for n, t in sources_of(graph, yours, names).items() if n not in given}
@@ -64,7 +65,7 @@ def run_on(
     computed = replace(yours, tensors={n: t for n, t in yours.tensors.items() if n not in used})
     for reading in readings[:READINGS]:
         cells = {name: _nested(tensor, graph.inputs[name]) for name, tensor in reading.tensors.items()}
-        trace = run(graph, {**given, **cells}, level=level, allow_nonfinite=True)
+        trace = run(graph, {**given, **cells}, level=level, allow_nonfinite=True, engine=engine)
         if len(readings) == 1:
             return trace, reading.notes
         count = agreeing(of_trace(trace), computed) if computed.tensors else 0

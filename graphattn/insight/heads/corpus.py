@@ -16,11 +16,13 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...core.errors import GraphError
+from ...core.graph import Graph
 from ...core.specimen import Specimen
 from . import Head, Heads, maps, means, measure, tokens_of
 from .patterns import Map
@@ -37,9 +39,10 @@ def heads_of_texts(
     executor: Executor | None = None,
     keep: str | Path | None = None,
     say: Callable[[str], None] = lambda state: None,
+    engine: str | None = None,
 ) -> Heads:
-    """Every head's scores as means over all rows of all texts. Raises a `GraphError` that names the text
-    where one cannot be read."""
+    """Every head's scores as means over all rows of all texts; `engine` computes them. Raises a `GraphError`
+    that names the text where one cannot be read."""
     if not texts:
         raise GraphError("there are no texts; expected one or more")
     keys = [hashlib.sha256(f"{_named(read)}\n{text}".encode()).hexdigest()[:16] for text in texts]
@@ -47,7 +50,8 @@ def heads_of_texts(
     missing = list(dict.fromkeys(i for i, key in enumerate(keys) if key not in found))
     first = {keys[i]: i for i in reversed(missing)}  # a text that stands twice is run once
     say(f"{len(texts) - len(missing):,} of {len(texts):,} texts")
-    for done, (i, sums) in enumerate(_run(read, texts, sorted(first.values()), executor), 1):
+    work = partial(sums_of, read, engine=engine)
+    for done, (i, sums) in enumerate(_run(work, texts, sorted(first.values()), executor), 1):
         found[keys[i]] = sums
         if keep is not None:
             with Path(keep).open("a", encoding="utf-8", newline="\n") as file:
@@ -68,9 +72,28 @@ def processes(count: int) -> Executor:
     return ProcessPoolExecutor(count)
 
 
-def sums_of(read: Read, text: str) -> Sums:
+SEEN = 64
+"""So many graphs are kept by a worker: texts of as many tokens have the same one, which is planned once."""
+_graphs: list[Graph] = []
+
+
+def _known(graph: Graph) -> Graph:
+    """An equal graph that was run before, with all that is kept with it; else this one."""
+    for place, known in enumerate(_graphs):
+        if known == graph:
+            _graphs.insert(0, _graphs.pop(place))
+            return known
+    _graphs.insert(0, graph)
+    del _graphs[SEEN:]
+    return graph
+
+
+def sums_of(read: Read, text: str, engine: str | None = None) -> Sums:
     """What a worker does: the sums of every head on one text."""
-    trace = read(text).run()
+    specimen = read(text)
+    if engine is not None:
+        specimen = replace(specimen, graph=_known(specimen.graph), engine=engine)
+    trace = specimen.run()
     tokens = tokens_of(trace)
     found: Sums = {}
     for name, value, hidden in maps(trace):
@@ -82,13 +105,13 @@ def sums_of(read: Read, text: str) -> Sums:
 
 
 def _run(
-    read: Read, texts: Sequence[str], places: Sequence[int], executor: Executor | None
+    work: Callable[[str], Sums], texts: Sequence[str], places: Sequence[int], executor: Executor | None
 ) -> Iterator[tuple[int, Sums]]:
     """(place, sums) of each text, as they come."""
     if executor is None:
         for i in places:
             try:
-                yield i, sums_of(read, texts[i])
+                yield i, work(texts[i])
             except GraphError as error:
                 raise _of_text(i, error) from None
         return
@@ -96,7 +119,7 @@ def _run(
     while left:
         waiting: dict[Future[Sums], int] = {}
         try:
-            waiting = {executor.submit(sums_of, read, texts[i]): i for i in left}
+            waiting = {executor.submit(work, texts[i]): i for i in left}
             for future in as_completed(waiting):
                 i = waiting[future]
                 try:

@@ -246,6 +246,10 @@ def unit(numbers: Numbers) -> float:
     return step
 
 
+SINGLE = 2.0**-23
+"""The relative step of float32, in which an engine may have computed."""
+
+
 def _differs(derivation: Derivation, entry: Entry, formula: Formula) -> Iterator[str]:
     """A recorded number that is not what its operands give: of a trace that was made elsewhere."""
     if entry.value is None or entry.expression is None or isinstance(entry.value, (bool, int)):
@@ -254,6 +258,7 @@ def _differs(derivation: Derivation, entry: Entry, formula: Formula) -> Iterator
     if value is None:
         return
     numbers = derivation.numbers
+    engine = derivation.trace.engine
     if finite(value, numbers) != finite(entry.value, numbers):
         yield f"recorded so, but its operands give {formula.number(value)}"
         return
@@ -262,7 +267,11 @@ def _differs(derivation: Derivation, entry: Entry, formula: Formula) -> Iterator
     near = [numbers.near(derivation.number(k)) for k in entry.sources.values()]
     size = max([abs(numbers.near(entry.value)), *(abs(x) for x in near if math.isfinite(x))], default=0.0)
     terms = max(len(entry.sources), 1)
-    if abs(numbers.near(value) - numbers.near(entry.value)) > 64 * terms * unit(numbers) * max(
-        size * size, size
-    ):
+    apart = abs(numbers.near(value) - numbers.near(entry.value))
+    step = (
+        SINGLE if "float32" in engine or entry.node.name in derivation.trace.recording.told else unit(numbers)
+    )
+    if apart > 64 * terms * step * max(size * size, size):
         yield f"recorded so, but its operands give {formula.number(value)}"
+    elif apart and engine:
+        yield f"{engine.partition(',')[0]} rounds otherwise: the arithmetic shown is {apart:.1e} away"

@@ -8,6 +8,8 @@ there.
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import nested
 from ...core.elsewhere import meant
 from ...core.errors import GraphError, suggest
-from ...core.words import counted, listed
+from ...core.words import listed
 
 if TYPE_CHECKING:
     from ...core.graph import Graph
@@ -47,7 +49,8 @@ def save(
     operators do not do that: what stands behind a mask never leaks, for which each product of the weights
     is written at length.
 
-    A model of more than 1.5 GB has its tensors in a file beside it, `<path>.data`. Raises a `GraphError`
+    The model carries the text of the graph, so that `load` gives an equal graph as long as nothing changed the
+    file. A model of more than 1.5 GB has its tensors in a file beside it, `<path>.data`. Raises a `GraphError`
     for a graph with an op that has no operator and no expansion, and where the package onnx is missing.
     """
     _need_onnx()
@@ -59,16 +62,18 @@ def save(
                 f"{what} is {nested.shown(value)}; expected {listed(known)}{suggest(value, known)}"
             )
     from .model import NEWEST, OLDEST, program_of
+    from .restoring import carried
 
     if isinstance(opset, bool) or not isinstance(opset, int) or not OLDEST <= opset <= NEWEST:
         raise GraphError(f"opset is {nested.shown(opset)}; expected an int from {OLDEST} to {NEWEST}")
     target = Target(opset, numbers, attention, exact)
-    program = program_of(graph, target, _values(graph, feeds))
+    values = _values(graph, feeds)
+    program = program_of(graph, target, values)
     said = tuple(
         f"{sentence} ({', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''})"
         for sentence, nodes in program.said.items()
     )
-    _write(program, Path(path), "\n".join(said))
+    _write(program, Path(path), "\n".join(said), carried(graph, target, values))
     return said
 
 
@@ -91,7 +96,7 @@ def _values(graph: Graph, feeds: Mapping[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def _write(program: Any, path: Path, about: str) -> None:
+def _write(program: Any, path: Path, about: str, told: Mapping[str, str]) -> None:
     """Check the model and write it, whole or not at all."""
     import onnx
 
@@ -103,15 +108,35 @@ def _write(program: Any, path: Path, about: str) -> None:
         value = initializer.value
         return array_of(initializer.cells, initializer.shape, value.kind, program.target.numbers, value.name)
 
-    if size_of(program) <= LARGE:
-        model = model_of(program, array, about=about)
-        onnx.checker.check_model(model, full_check=True)
-        write_bytes(path, model.SerializeToString())
+    model = model_of(program, array, about=about, carried=told)
+    if size_of(program) > LARGE:
+        _write_two(model, path)
         return
-    model = model_of(program, array, about=about)
-    beside = path.name + ".data"
-    onnx.save_model(model, path, save_as_external_data=True, location=beside)
-    onnx.checker.check_model(os.fspath(path), full_check=True)
+    onnx.checker.check_model(model, full_check=True)
+    write_bytes(path, model.SerializeToString())
 
 
-__all__ = ["ATTENTION", "NUMBERS", "OPSET", "counted", "save"]
+def _write_two(model: Any, path: Path) -> None:
+    """Write the model and, beside it, its tensors."""
+    import onnx
+
+    beside = f"{path.name}.data"
+    folder = None
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent))
+        onnx.save_model(model, folder / path.name, save_as_external_data=True, location=beside)
+        onnx.checker.check_model(os.fspath(folder / path.name), full_check=True)
+        for name in (beside, path.name):
+            if (folder / name).exists():
+                os.replace(folder / name, path.parent / name)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise GraphError(
+            f"{os.fspath(path)!r} was not written: {reason}; expected a folder to write in"
+        ) from None
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+__all__ = ["ATTENTION", "NUMBERS", "OPSET", "save"]

@@ -7,7 +7,7 @@ is refused by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from graphattn.passes.zoom import DEPTH_LIMIT, expand_all
@@ -15,29 +15,30 @@ from graphattn.passes.zoom import DEPTH_LIMIT, expand_all
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph, Node, Ref
-from ...core.interpreter import padded
-from ...core.op import Handing
+from ...core.interpreter import function_of, padded
+from ...core.limits import most_cells, need_cells
+from ...core.op import Handing, find
 from ...core.packed import Packed
 from .operators import Fragment, Operators, Target, Value
 
 How = bool | Callable[..., Any]
 
 
-def lowered(graph: Graph, target: Target) -> Graph:
-    """The graph with every node expanded that has no operator of its own."""
-    known: set[str] = set()
+def lowered(graph: Graph, target: Target, closed: Collection[str] = ()) -> Graph:
+    """The graph with every node expanded that has no operator of its own, but those that stay `closed`."""
+    seen: set[str] = set(closed)
     for _ in range(DEPTH_LIMIT):
         opened: dict[str, How] = {}
         for node in graph.nodes.values():
-            if node.name not in known:
-                known.add(node.name)
+            if node.name not in seen:
+                seen.add(node.name)
                 how = _opened(graph, node, target)
                 if how:
                     opened[node.name] = how
         if not opened:
             return graph
         graph = expand_all(graph, lambda node, opened=opened: opened.get(node.name, False))
-        known -= set(opened)
+        seen -= set(opened)
     raise GraphError(f"graph {graph.name!r} has composites in each other without end; expected an end to that")
 
 
@@ -107,9 +108,6 @@ def always_visible(graph: Graph, ref: Ref | None, axis: int) -> bool:
 
 def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...]) -> bool:
     """Whether what hides cells of a tensor are constants, which are added to `masks`, stretched."""
-    from ...core.interpreter import function_of
-    from ...core.op import find
-
     todo, seen = [ref], set()
     while todo:
         ref = todo.pop()
@@ -120,7 +118,7 @@ def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...
         if node.op.fed:
             return False
         if not node.operands:
-            if not _finite(_constant(node)):
+            if not _finite(known(node)):
                 return False
         elif node.op.family == "mask":
             for operand in node.operands:
@@ -135,7 +133,7 @@ def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...
                 spec = graph.spec(operand)
                 stretch = function_of(find("broadcast"), [spec], {"shape": shape})
                 try:
-                    masks.append(stretch(_constant(mask)))
+                    masks.append(stretch(known(mask)))
                 except (IndexError, TypeError, ValueError):
                     return False
         elif node.op.moves or node.op.masked is not None:
@@ -143,10 +141,10 @@ def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...
     return True
 
 
-def _constant(node: Node) -> Any:
-    """The value of a node without operands."""
-    from ...core.interpreter import function_of
-
+def known(node: Node) -> Any:
+    """The value of a node without operands, or those of several outputs. Raises a `GraphError` where it has
+    too many cells."""
+    need_cells(f"{node.op.name} {node.name!r}", node.outputs, most_cells())
     return function_of(node.op, [], node.attributes)()
 
 

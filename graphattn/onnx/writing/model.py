@@ -12,23 +12,20 @@ stands together; all of it says in its metadata which node that was, and in whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from math import prod
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph, Node, Ref
-from ...core.interpreter import function_of
 from ...core.packed import Packed
-from .lowering import ask, lowered
+from .lowering import ask, known, lowered
 from .operators import Initializer, Target, Value, Written
 
 TYPES = {"float": "float64", "float32": "float32"}
@@ -63,25 +60,36 @@ class Program:
 
 
 def program_of(
-    graph: Graph, target: Target, values: Mapping[str, Any], outputs: Mapping[str, Ref] | None = None,
+    graph: Graph, target: Target, values: Mapping[str, Any], outputs: Iterable[str] | None = None,
     fed: Collection[str] = (),
 ) -> Program:  # fmt: skip
     """The program of a graph.
 
-    values: what becomes part of the model of all that is fed. outputs: by the name in the model, those of
-    the graph if None. fed: tensors that are fed although the graph computes them.
+    values: what becomes part of the model of all that is fed. outputs: the tensors that it gives, by name,
+    and nothing is computed that they do not need; if None, all is, and it gives the outputs of the graph.
+    fed: nodes whose tensors are fed although the graph computes them.
     """
-    fine = lowered(graph, target)
+    fine = lowered(graph, target, fed)
     program = Program(fine, target)
-    results = {name: t.ref for name, t in fine.outputs.items()} if outputs is None else dict(outputs)
-    if not results:
-        results = {fine.tensor_name(ref): ref for ref in _ends(fine)}
-    made = {Ref(n.name, p) for n in fine.nodes.values() if n.operands for p in range(len(n.ports))}
+    if outputs is not None:
+        results = {name: fine.resolve(name) for name in outputs}
+        needed = _needed(fine, {ref.node for ref in results.values()}, fed)
+    else:
+        needed = None
+        results = {name: t.ref for name, t in fine.outputs.items()}
+        results = results or {fine.tensor_name(ref): ref for ref in _ends(fine)}
+    made = {
+        Ref(node.name, port)
+        for node in fine.nodes.values()
+        if node.operands and node.name not in fed
+        for port in range(len(node.ports))
+    }
     for name, ref in results.items():
         if ref in made and ref not in program.names:
             program.names[ref] = name
     for node in fine.nodes.values():
-        _add(program, node, values, fed)
+        if needed is None or node.name in needed:
+            _add(program, node, values, fed)
     for name, ref in results.items():
         spec = fine.spec(ref)
         if program.tensor(ref) != name:
@@ -89,6 +97,19 @@ def program_of(
             program.nodes.append((fine.nodes[ref.node], same))
         program.outputs.append((name, spec))
     return program
+
+
+def _needed(graph: Graph, wanted: set[str], fed: Collection[str]) -> set[str]:
+    """The nodes that these need, where some are fed."""
+    found: set[str] = set()
+    todo = list(wanted)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            if name not in fed:
+                todo += [ref.node for ref in graph.nodes[name].operands if ref is not None]
+    return found
 
 
 def _ends(graph: Graph) -> Iterator[Ref]:
@@ -113,7 +134,7 @@ def _add(program: Program, node: Node, values: Mapping[str, Any], fed: Collectio
         if default is not None:
             _initialize(program, node, [nested.full(node.outputs[0].shape, float(default))])
     elif not node.operands:
-        found = function_of(node.op, [], node.attributes)()
+        found = known(node)
         _initialize(program, node, [found] if len(node.ports) == 1 else found)
     else:
         fragment, found = ask(graph, node, program.target, program.tensor)
@@ -148,8 +169,6 @@ def array_of(cells: Any, shape: tuple[int, ...], kind: str, numbers: str, what: 
     if isinstance(cells, Packed):
         flat = np.frombuffer(cells.cells, dtype=cells.cells.format)
         return flat.reshape(shape).astype(dtype, copy=False)
-    if kind == "float" and not isinstance(cells, np.ndarray):
-        cells = list(map(float, nested.flat(cells)))  # decimal text too
     try:
         with np.errstate(over="ignore"):
             return np.array(cells, dtype=dtype).reshape(shape)
@@ -160,8 +179,12 @@ def array_of(cells: Any, shape: tuple[int, ...], kind: str, numbers: str, what: 
 # ---------------------------------------------------------------- protobuf
 
 
-def model_of(program: Program, arrays: Callable[[Initializer], Any | None], *, about: str = "") -> Any:
-    """The `onnx.ModelProto`. `arrays` gives the array of an initializer, or None for one that is fed."""
+def model_of(
+    program: Program, arrays: Callable[[Initializer], Any | None], *, about: str = "",
+    carried: Mapping[str, str] | None = None,
+) -> Any:  # fmt: skip
+    """The `onnx.ModelProto`. `arrays` gives the array of an initializer, or None for one that is fed. about:
+    its documentation; carried: its metadata."""
     graph, target = program.graph, program.target
     inputs = [_info(name, spec, target) for name, spec in program.inputs]
     initializers = []
@@ -174,14 +197,15 @@ def model_of(program: Program, arrays: Callable[[Initializer], Any | None], *, a
             initializers.append(numpy_helper.from_array(array, initializer.value.name))
     outer = {name: _scopes(graph, name) for name in dict.fromkeys(node.scope for node, _ in program.nodes)}
     results = {name for name, _ in program.outputs}
+    written = {node.name for node, _ in program.nodes}
     shown = [
         (program.tensor(Ref(node.name, port)), spec)
         for node in graph.nodes.values()
-        if node.operands
+        if node.name in written
         for port, spec in enumerate(node.outputs)
     ]
     made = helper.make_graph(
-        [_node(node, written, outer[node.scope]) for node, written in program.nodes],
+        [_node(node, each, outer[node.scope]) for node, each in program.nodes],
         graph.name,
         inputs,
         [_info(name, spec, target) for name, spec in program.outputs],
@@ -193,8 +217,8 @@ def model_of(program: Program, arrays: Callable[[Initializer], Any | None], *, a
         made, opset_imports=[helper.make_opsetid("", target.opset)], ir_version=_ir_version(target.opset),
         producer_name="graphattn", doc_string=about,
     )  # fmt: skip
-    if graph.notes:
-        helper.set_model_props(model, {"graphattn.notes": "\n".join(graph.notes)})
+    if carried:
+        helper.set_model_props(model, dict(carried))
     return model
 
 
@@ -259,4 +283,4 @@ def size_of(program: Program) -> int:
     return sum(prod(i.shape) * wide[i.value.kind] for i in program.initializers)
 
 
-__all__ = ["NEWEST", "OLDEST", "Program", "array_of", "chain", "model_of", "onnx", "program_of", "size_of"]
+__all__ = ["NEWEST", "OLDEST", "Program", "array_of", "model_of", "program_of", "size_of"]

@@ -11,9 +11,9 @@ row of integers; None is an input that is left out. What an operator returns is 
 
 `o.has("Gelu")` tells whether an operator may be used: there is one in the opset, and the runtime that the
 model is for computes it in the model's type. `o.exact` asks for the same results as ours for every input,
-infinities and NaN too; `o.say(...)` tells what is lost where that is not asked for. `o.holds(eps)` tells
-whether an attribute, which is a float32, holds a number as the model's type does. With `o.together`, the
-heads of an attention may be written as one.
+infinities and NaN too, `o.absorbs` for factors of 0 that hide these; `o.say(...)` tells what is lost where
+that is not asked for. `o.holds(eps)` tells whether an attribute, which is a float32, holds a number as the
+model's type does. With `o.together`, the heads of an attention may be written as one.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Target:
     numbers: str = "float32"
     attention: str = "whole"
     exact: bool = False
-    strict: frozenset[str] = frozenset()
-    """Nodes that are written exactly although the others are not."""
+    absorbing: frozenset[str] | None = None
+    """The nodes in which a factor of 0 hides infinity and NaN; None = all, where `exact`."""
     lacking: Lacking = frozenset()
 
     @property
@@ -112,7 +112,8 @@ class Operators:
     ) -> None:
         self.target = target
         self.name = name
-        self.exact = target.exact or name in target.strict
+        self.exact = target.exact
+        self.absorbs = target.exact if target.absorbing is None else name in target.absorbing
         self.together = target.attention == "whole"
         self.fragment = Fragment()
         self._always_visible = always_visible

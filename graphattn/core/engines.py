@@ -1,0 +1,19 @@
+"""What computes a run instead of the interpreter: `run(graph, feeds, engine="onnxruntime")`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import GraphError, suggest
+from .words import listed, shown
+
+ENGINES = ("onnxruntime",)
+PRECISIONS = ("float", "float32")
+"""The numbers that engines compute with."""
+
+
+def need_engine(engine: Any) -> None:
+    """Refuse what is no engine."""
+    if engine not in ENGINES:
+        near = suggest(engine, ENGINES) if isinstance(engine, str) else ""
+        raise GraphError(f"engine is {shown(engine)}; expected {listed(ENGINES)}, or None{near}")
