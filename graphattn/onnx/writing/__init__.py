@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import nested
 from ...core.elsewhere import meant
 from ...core.errors import GraphError, suggest
-from ...core.words import listed
+from ...core.words import listed, typed
 
 if TYPE_CHECKING:
     from ...core.graph import Graph
@@ -88,7 +88,7 @@ def _values(graph: Graph, feeds: Mapping[str, Any] | None) -> dict[str, Any]:
     """The tensors that become part of the model, checked as a run checks them."""
     found: dict[str, Any] = {}
     if feeds is not None and not isinstance(feeds, Mapping):
-        raise GraphError(f"feeds is a {type(feeds).__name__}; expected a dict of tensors by input name")
+        raise GraphError(f"feeds is {typed(feeds)}; expected a dict of tensors by input name")
     for name, value in (feeds or {}).items():
         if name not in graph.inputs and name not in graph.defaults:
             raise GraphError(f"graph {graph.name!r} has no input {name!r}{suggest(name, graph.inputs)}")
