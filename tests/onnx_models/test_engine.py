@@ -7,6 +7,8 @@ import pickle
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from random_graphs import cases
 from test_writing import OTHERWISE, error, graph_of
 
 from graphattn import Graph, GraphError, compare, run
@@ -30,7 +32,7 @@ ENGINE = "onnxruntime"
 def worst(mine, theirs):
     """The largest difference of all tensors, relative to the size of each."""
     assert mine.names == theirs.names
-    return max(error(mine[name], np.array(theirs[name])) for name in mine.names)
+    return max((error(mine[name], np.array(theirs[name])) for name in mine.names), default=0.0)
 
 
 def same_facts(mine, theirs):
@@ -46,6 +48,29 @@ def test_samples(op):
     g, feeds = graph_of(op, samples)
     mine, theirs = (run(g, feeds, allow_nonfinite=True, engine=e) for e in (None, ENGINE))
     assert worst(mine, theirs) <= 1e-12
+    same_facts(mine, theirs)
+
+
+def test_a_wrong_operator_is_seen():
+    """What is above can fail."""
+    wrong = register(replace(OPS["add"], name="wrong_add", onnx="Sub"))
+    try:
+        g, feeds = graph_of(wrong, [(0, wrong.samples[0])])
+        assert worst(run(g, feeds), run(g, feeds, engine=ENGINE)) > 0.1
+    finally:
+        del OPS["wrong_add"]
+
+
+@given(cases())
+@settings(max_examples=20)
+def test_random_graphs(case):
+    """Any ops put together: values, masks and warnings are those of the interpreter."""
+    try:
+        mine = run(case.graph, case.feeds, allow_nonfinite=True)
+    except GraphError:
+        return
+    theirs = run(case.graph, case.feeds, allow_nonfinite=True, engine=ENGINE)
+    assert worst(mine, theirs) <= 1e-9
     same_facts(mine, theirs)
 
 
