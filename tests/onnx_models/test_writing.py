@@ -153,8 +153,12 @@ def test_no_softmax_is_guarded_where_a_mask_leaves_something(tmp_path):
     g = Graph("g")
     see = g.constant([[True, False], [False, False]])
     g.output(y=g.softmax(g.mask(g.scale(g.input("x", (2, 2)), sqrt=4), see)))
+    g.output(
+        logs=g.softmax(g.log(g.sqrt(g.matmul(g.input("p", (2, 2)), g.constant(((1.0, 0.0), (0.0, 1.0)))))))
+    )
     save(g, tmp_path / "m.onnx", exact=False)
-    x = {"x": [[1.0, 2.0], [3.0, 4.0]]}
+    x = {"x": [[1.0, 2.0], [3.0, 4.0]], "p": [[0.0, 0.0], [1.0, 0.0]]}
+    assert computed(tmp_path / "m.onnx", x)["logs"].tolist() == [[0.0, 0.0], [1.0, 0.0]]
     assert computed(tmp_path / "m.onnx", x)["y"].tolist() == [[1.0, 0.0], [0.0, 0.0]]
 
 

@@ -7,7 +7,9 @@ is refused by its name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
+from math import prod
 from typing import Any
 
 from graphattn.passes.zoom import DEPTH_LIMIT, expand_all
@@ -88,16 +90,30 @@ def always_visible(graph: Graph, ref: Ref | None, axis: int) -> bool:
     if ref is None:
         return False
     shape = graph.spec(ref).shape
-    masks: list[Any] = []
+    masks: list[Ref] = []
     if not shape or not shape[axis] or not _only_masked(graph, ref, masks, shape):
         return False
+    told = graph.kept("always visible", dict)  # masks of many heads are equal
+    key = (
+        tuple((graph.nodes[m.node].op, tuple(graph.nodes[m.node].attributes.items())) for m in masks),
+        shape,
+        axis,
+    )
+    if key not in told:
+        told[key] = _leave_some(graph, masks, shape, axis)
+    return told[key]
+
+
+def _leave_some(graph: Graph, masks: Collection[Ref], shape: tuple[int, ...], axis: int) -> bool:
+    """Whether masks together leave a cell in every line along an axis of this shape."""
     if not masks:
         return True
-    flat = [list(nested.flat(mask)) for mask in masks]
+    flat = []
+    for mask in masks:
+        stretch = function_of(find("broadcast"), [graph.spec(mask)], {"shape": shape})
+        flat.append(list(nested.flat(stretch(known(graph.nodes[mask.node])))))
     seen = [all(cells) for cells in zip(*flat, strict=True)]
-    inner = 1
-    for size in shape[axis + 1 :]:
-        inner *= size
+    inner = prod(shape[axis + 1 :])
     block = inner * shape[axis]
     return all(
         any(seen[start + i : start + block : inner])
@@ -106,8 +122,8 @@ def always_visible(graph: Graph, ref: Ref | None, axis: int) -> bool:
     )
 
 
-def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...]) -> bool:
-    """Whether what hides cells of a tensor are constants, which are added to `masks`, stretched."""
+def _only_masked(graph: Graph, ref: Ref, masks: list[Ref], shape: tuple[int, ...]) -> bool:
+    """Whether what hides cells of a tensor are constants, which are added to `masks`."""
     todo, seen = [ref], set()
     while todo:
         ref = todo.pop()
@@ -115,30 +131,33 @@ def _only_masked(graph: Graph, ref: Ref, masks: list[Any], shape: tuple[int, ...
             continue
         seen.add(ref)
         node = graph.nodes[ref.node]
-        if node.op.fed:
+        given = [operand for operand in node.operands if operand is not None]
+        if node.op.fed or (not node.operands and not _finite(known(node))):
             return False
-        if not node.operands:
-            if not _finite(known(node)):
-                return False
-        elif node.op.family == "mask":
-            for operand in node.operands:
-                if operand is None:
-                    continue
+        if node.op.family == "mask":
+            for operand in given:
+                mask = graph.nodes[operand.node]
                 if graph.spec(operand).kind != "bool":
                     todo.append(operand)
-                    continue
-                mask = graph.nodes[operand.node]
-                if mask.operands or mask.op.fed or graph.spec(operand).rank > len(shape):
+                elif mask.operands or mask.op.fed or not _stretches(graph.spec(operand).shape, shape):
                     return False
-                spec = graph.spec(operand)
-                stretch = function_of(find("broadcast"), [spec], {"shape": shape})
-                try:
-                    masks.append(stretch(known(mask)))
-                except (IndexError, TypeError, ValueError):
-                    return False
-        elif node.op.moves or node.op.masked is not None:
-            todo += [r for r in node.operands if r is not None]
+                else:
+                    masks.append(operand)
+        elif node.op.moves or (node.op.masked is not None and node.op.linear):
+            todo += given
+        elif node.operands and node.op.masked is not None and _may_hide(node):
+            return False
     return True
+
+
+def _may_hide(node: Node) -> bool:
+    """Whether a function may give −∞ of itself, as the logarithm does."""
+    return node.op.range is None or node.op.range[0] == -math.inf
+
+
+def _stretches(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a shape broadcasts to another."""
+    return len(small) <= len(shape) and all(size in (1, other) for size, other in zip(small[::-1], shape[::-1]))
 
 
 def known(node: Node) -> Any:
