@@ -11,6 +11,7 @@ import trust
 
 from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
+from graphattn.core.rounded import BFLOAT16, FORMATS
 from graphattn.insight.compare import compare
 from graphattn.insight.compare.printed import EXACT, Print, print_of_numbers, print_of_texts
 from graphattn.passes.gradient import gradient
@@ -141,6 +142,55 @@ def test_everything_printed_with_few_digits(form, tmp_path):
     assert found.agrees and "that were printed" in str(found), str(found)
     wrong = {**shown, "Y": [[1.3 * v for v in row] for row in t["Y"]]}
     assert not compare(s.graph, as_text(wrong, form, tmp_path / "w.txt")).agrees
+
+
+@pytest.mark.parametrize("op, mean", [("gelu", -4.0), ("silu", -4.0), ("layernorm", 100.0), ("softmax", 0.0)])
+@pytest.mark.parametrize("short", ("bfloat16", "float16", "float32"))
+def test_rounding_inside_of_a_step_counts(op, mean, short):
+    """1 + erf(x) is a small difference of numbers near 1; so is x − mean(x) of a row that lies far from 0."""
+    draw = random.Random(f"{op}{short}")
+    for n, m in ((1, 3), (2, 4), (4, 6)):
+        g = Graph("a")
+        g.output(out=getattr(g, op)(g.input("x", (n, m)), name="y"))
+        x = [[FORMATS[short].round(draw.gauss(mean, 1.5)) for _ in range(m)] for _ in range(n)]
+        theirs = run(g, {"x": x}, numbers=short, level="primitive")
+        found = compare(run(g, {"x": x}), {"x": x, "y": theirs["y"]}, precision=short)
+        assert found.verdict != "different", str(found)
+        twice = [[2.5 * c - 0.5 for c in row] for row in theirs["y"]]
+        assert compare(run(g, {"x": x}), {"x": x, "y": twice}, precision=short).verdict != "the same"
+
+
+def test_a_row_beside_a_huge_one_is_not_excused_by_it():
+    """bfloat16, one token a thousand times as large as the others, whose numbers are wrong."""
+    g = Graph("a")
+    g.output(out=g.linear(g.input("x", (4, 8)), g.parameter("w", (8, 8)), name="y"))
+    fed = {"x": normal(4, 8), "w": normal(8, 8, seed=2)}
+    fed["x"][0] = [1000 * c for c in fed["x"][0]]
+    fed = {name: [[BFLOAT16.round(c) for c in row] for row in rows] for name, rows in fed.items()}
+    right = run(g, fed, numbers="bfloat16", level="primitive")["y"]
+    assert compare(run(g, fed), {**fed, "y": right}, precision="bfloat16").agrees
+    wrong = [right[0], right[2], right[1], right[3]]
+    assert compare(run(g, fed), {**fed, "y": wrong}, precision="bfloat16").verdict == "different"
+
+
+def test_cells_at_a_flip_are_undecided_one_by_one(tmp_path):
+    """The sign of what was printed as 0.00 is not known; the signs of the others are."""
+    g = Graph("a")
+    g.output(out=g.is_positive(g.input("x", (2, 6)), name="y"))
+    x = [[0.004, -1.25, 2.13, 0.75, -0.31, 1.07], [-0.003, 1.5, -0.66, 0.12, 0.98, -2.4]]
+    y = run(g, {"x": x})["y"]
+    for flipped in (False, True):
+        theirs = [row.copy() for row in y]
+        if flipped:
+            theirs[0][0] = 1 - theirs[0][0]
+        file = as_text({"x": x, "y": theirs}, "%.2f", tmp_path / f"{flipped}.txt")
+        found = compare(g, file)
+        assert found.verdict != "different", str(found)
+        if found.find("y").reach is not None:
+            assert found.verdict == "undecided" and found.find("y").reach.open == 1
+            assert "1 of 12 cells cannot be told" in str(found)
+    theirs[0][1] = 1 - theirs[0][1]
+    assert compare(g, as_text({"x": x, "y": theirs}, "%.2f", tmp_path / "w.txt")).verdict == "different"
 
 
 def test_an_empty_sum_is_0():

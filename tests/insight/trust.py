@@ -68,6 +68,8 @@ class Case:
     hidden: float
     turned: bool
     mistake: str = ""
+    offset: float = 0.0
+    """Where the numbers of X lie."""
 
     @property
     def form(self) -> str:
@@ -77,8 +79,9 @@ class Case:
 # ---------------------------------------------------------------- runs
 
 
-def feeds_of(base: str, seed: int) -> dict:
-    """Inputs with all digits."""
+def feeds_of(base: str, seed: int, offset: float = 0.0) -> dict:
+    """Inputs with all digits; X has a mean of `offset`, and one token that is many times as large as the others
+    where that is not 0."""
     draw = random.Random(f"{base}{seed}")
 
     def make(shape):
@@ -90,6 +93,9 @@ def feeds_of(base: str, seed: int) -> dict:
         scale = 1 / math.sqrt(spec.shape[-1]) if name.startswith("w_") else 1.0
         shift = 1.0 if name.startswith("gamma") else 0.0
         feeds[name] = mapped(value, lambda x, a=scale, b=shift: a * x + b * 0.9)
+    if offset:
+        feeds["X"] = [[offset + x for x in row] for row in feeds["X"]]
+        feeds["X"][0] = [5 * x for x in feeds["X"][0]]
     return feeds
 
 
@@ -235,6 +241,7 @@ def case_of(draw: random.Random, wrong: bool) -> Case:
         base, engine, draw.choice(("all", "few", "ends")),
         draw.choice(("single", "heads first", "tokens first")), storage,
         draw.choice(("own", "own", "library")), draw.choice(HIDDEN), draw.random() < 0.2, mistake,
+        draw.choice((0.0, 0.0, 0.0, -3.0, 20.0)),
     )  # fmt: skip
 
 
@@ -272,7 +279,7 @@ def cells(value):
 
 def verdict(case: Case, seed: int, folder: Path) -> tuple[str, object] | None:
     """What compare says of a case, and the comparison; None where the mistake does not show."""
-    feeds = feeds_of(case.base, seed % 50)
+    feeds = feeds_of(case.base, seed % 50, case.offset)
     tensors = computed(replace(case, mistake=""), feeds, mistaken.build(case.base))
     record = recorded(case, tensors, random.Random(seed))
     if case.mistake:

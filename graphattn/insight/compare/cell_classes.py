@@ -23,7 +23,7 @@ from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
 from .masked_cells import FLOOR, is_masked
 from .printed import Print
-from .recording import Recorded
+from .recording import Recorded, deviation
 
 UNDERFLOW = 746.0
 """What is so far below another number that e to the difference is 0 in double."""
@@ -76,6 +76,8 @@ class Difference:
     agrees: bool = True
     first_over: tuple[int, int] | None = None
     """The first cell that does not agree."""
+    loose: bool = False
+    """Whether a row agrees only because its tolerance is as wide as its cells are spread."""
 
     @property
     def cells(self) -> int:
@@ -196,11 +198,14 @@ def measure(
     if reference.shape != yours.shape:
         difference.agrees, difference.unequal = False, True
         return difference
-    near = _quick_look(tolerance, rules)
+    near = None
     for i, (a, b) in enumerate(zip(reference.rows, yours.rows)):
         if _equal(a, b) or (skip is not None and skip(i, a, b)):
             continue
         difference.unequal = True
+        if near is None:
+            wide = tolerance.by_row and reference.deviation < tolerance.rtol * reference.spread
+            near = _never if wide else _quick_look(tolerance, rules)
         if not near(a, b):
             beyond = _beyond(difference, a, b)
             if beyond:
@@ -214,6 +219,10 @@ def _equal(a: list[Any], b: list[Any]) -> bool:
     if a == b:
         total = sum(a)
         return total == total or not any(x != x for x in a)
+    return False
+
+
+def _never(a: Any, b: Any) -> bool:
     return False
 
 
@@ -251,6 +260,8 @@ def _beyond(difference: Difference, a: list[Any], b: list[Any]) -> list[int]:
         far = []
         if largest > allowed:
             far = [j for j, d, y in zip(columns, apart, q) if abs(d) > allowed + of_cell(y)]
+        elif 2 * largest > deviation(p) < allowed:
+            difference.loose = True
     return sorted(wrong + far) if wrong else far
 
 

@@ -201,8 +201,16 @@ def _nearest(comparison: Comparison) -> list[str]:
 
 def _doubt(comparison: Comparison, tensor: TensorComparison) -> str:
     reach = tensor.reach
+    if reach is not None and reach.open and not reach.blind:
+        return (
+            f"{reach.open:,} of {tensor.difference.cells:,} cells cannot be told, since rounding moves them by"
+            " more than the tensor's spread (a sign or an order may flip); the others agree"
+        )
     if reach is None or not reach.blind:
         return "it agrees if it was rounded when it was printed, which so few cells do not show"
+    if reach.shown.exact:
+        name = comparison.precision.name
+        return f"in {name} rounding moves it by {100 * reach.share:.0f} % of its spread; float32 would decide"
     digits = reach.digits_wanted
     return (
         f"with {reach.shown} rounding moves it by {100 * reach.share:.0f} % of its spread;"

@@ -103,23 +103,32 @@ def _settle(
     differs: dict[str, bool],
 ) -> None:
     """Where a tensor is beyond its tolerance but within what the rounding of its own inputs can do, it agrees
-    ("carried") or is undecided, and what follows is judged from it."""
+    ("carried") or is undecided, and what follows is judged from it. One that agrees only since its tolerance is
+    wide is looked at in the same way."""
     flow, trace = matched.flow, matched.trace
     if flow is None or trace is None or tolerances.explicit or trace.numbers is not FLOAT:
         return
     reaches = Reaches(Replay(matched, tolerances, trace))
     for key in flow.order:
-        whole = len(results[key]) == 1 and results[key][0].status == "differs"
-        computed = bool(flow.graph.node(flow.refs[key].node).operands)
-        if not (differs[key] and whole and computed) or any(differs[name] for name in flow.inputs(key)):
-            continue
         tensor = results[key][0]
+        doubtful = tensor.status == "differs" or tensor.difference.loose
+        computed = bool(flow.graph.node(flow.refs[key].node).operands)
+        if not (doubtful and computed and len(results[key]) == 1):
+            continue
+        if any(differs[name] for name in flow.inputs(key)):
+            continue
         if tensor.pair.reference.shape != trace.spec(key).shape:
             continue
         tensor.reach = reaches.of(key, tensor.pair.yours)
-        if tensor.reach is not None and not tensor.reach.over:
-            undecided = tensor.reach.blind or not tensor.reach.shown.sure
-            differs[key], tensor.status = False, "undecided" if undecided else "carried"
+        if tensor.reach is None:
+            continue
+        differs[key] = tensor.reach.over > 0
+        if tensor.reach.over:
+            tensor.status = "differs"
+        elif tensor.reach.undecided:
+            tensor.status = "undecided"
+        elif tensor.status == "differs":
+            tensor.status = "carried"
 
 
 def _first(

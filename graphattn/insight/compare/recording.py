@@ -77,11 +77,11 @@ class Recorded:
     @cached_property
     def deviation(self) -> float:
         """The standard deviation of the same cells; of one cell, its size."""
-        cells = [x for x in self.flat if -1e9 < x < 1e9]
-        if len(cells) < 2:
-            return abs(cells[0]) if cells else 0.0
-        mean = math.fsum(cells) / len(cells)
-        return math.sqrt(math.fsum((x - mean) ** 2 for x in cells) / len(cells))
+        if self.size > 1:
+            mean, square = sum(map(sum, self.rows)) / self.size, self.spread**2
+            if mean * mean < 0.9 * square < 1e8:  # no cancellation, nothing masked
+                return math.sqrt(square - mean * mean)
+        return deviation([x for x in self.flat if -1e9 < x < 1e9])
 
     @cached_property
     def size(self) -> int:
@@ -167,6 +167,14 @@ class Recording:
                 + suggest(name, known)
             )
         return found
+
+
+def deviation(cells: Sequence[float]) -> float:
+    """The standard deviation; of one cell, its size."""
+    if len(cells) < 2:
+        return abs(cells[0]) if cells else 0.0
+    mean = math.fsum(cells) / len(cells)
+    return math.sqrt(math.fsum((x - mean) ** 2 for x in cells) / len(cells))
 
 
 def folded(name: str, shape: tuple[int, ...], flat: Sequence[Any], of: Recorded | None = None) -> Recorded:

@@ -10,7 +10,8 @@ own rounding:
     recorded    ± (½ u + a · |v|)
     computed    ± max(3 · 2⁻ᵇ, a) · |v|        a = 2⁻ᵇ · (1 + √longest · min(1, 2^(b − 24)))
 
-b the bits of the format, longest the length of the step's sums. What only moves numbers does not round.
+b the bits of the format, longest the length of the step's sums. What only moves numbers does not round. A `fine`
+pass also moves what the primitives give that a step is made of (`inside`), by ± a · |v|.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import PlanStep, plan_of
 from ...core.trace import Trace
+from .inside import Inside
 from .masked_cells import is_masked
 from .matched import Matched
 from .precision import ACCUMULATOR_BITS, longest_sum
@@ -42,6 +44,7 @@ class Replay:
         self.graph: Graph = trace.graph
         self.steps: dict[str, PlanStep] = {step.node.name: step for step in plan_of(self.graph).steps}
         self._given: dict[Ref, Any] = {}
+        self._inside: dict[str, Inside] = {}
 
     def value(self, key: str, move: Mover | None = None) -> Any:
         """What the segment of a tensor gives, as nested lists."""
@@ -50,13 +53,20 @@ class Replay:
             node = self.graph.nodes[name]
             operands = [None if ref is None else self._operand(ref, values, move) for ref in node.operands]
             operands += [None] * (len(self.steps[name].operands) - len(operands))
-            function = self.steps[name].function
-            assert function is not None
-            results = function(*operands)
+            results = self._results(node, operands, move)
             for port, result in enumerate([results] if len(node.ports) == 1 else results):
                 moves = move is not None and not node.op.moves and node.outputs[port].kind == "float"
                 values[Ref(name, port)] = move.computed(node, result) if move and moves else result
         return values[self.flow.refs[key]]
+
+    def _results(self, node: Node, operands: list[Any], move: Mover | None) -> Any:
+        if move is not None and move.fine and node.op.expand is not None:
+            if node.name not in self._inside:
+                self._inside[node.name] = Inside(node, self.graph.operand_specs(node.operands))
+            return self._inside[node.name](operands, move.inside)
+        function = self.steps[node.name].function
+        assert function is not None
+        return function(*operands)
 
     def _operand(self, ref: Ref, values: dict[Ref, Any], move: Mover | None) -> Any:
         if ref not in values:
@@ -81,16 +91,16 @@ class Replay:
         cells = [x if is_masked(x) else float(y) for x, y in zip(pair.reference.flat, pair.yours.flat)]
         return folded(name, spec.shape, cells).nested()
 
-    def mover(self, random: Random) -> Mover:
+    def mover(self, random: Random, fine: bool = False) -> Mover:
         """A moved pass."""
-        return Mover(self, random)
+        return Mover(self, random, fine)
 
 
 class Mover:
     """How one pass moves the cells of a segment."""
 
-    def __init__(self, replay: Replay, random: Random) -> None:
-        self.replay, self.random = replay, random
+    def __init__(self, replay: Replay, random: Random, fine: bool) -> None:
+        self.replay, self.random, self.fine = replay, random, fine
         self.bits = replay.tolerances.precision.bits
 
     def recorded(self, key: str, value: Any) -> Any:
@@ -106,6 +116,10 @@ class Mover:
         share = max(3 * 2.0**-self.bits, self.rounding(Ref(node.name, 0)))
         return _moved(value, self.random.uniform, share, EXACT)
 
+    def inside(self, graph: Graph, node: Node, value: Any) -> Any:
+        """What a primitive inside of a step gave, moved."""
+        return _moved(value, self.random.uniform, self._share(graph, node, 2.0**-self.bits), EXACT)
+
     def print_of(self, key: str) -> Print:
         (pair, *_) = self.replay.matched.by_key[key]
         return self.replay.tolerances.prints.of(pair)
@@ -113,8 +127,11 @@ class Mover:
     def rounding(self, ref: Ref) -> float:
         """How far the step that made a tensor rounds, as a part of a cell."""
         graph = self.replay.graph
-        longest = longest_sum(graph, graph.nodes[ref.node])
         unit = max(2.0**-self.bits, self.replay.tolerances.units.get(ref, 0.0))
+        return self._share(graph, graph.nodes[ref.node], unit)
+
+    def _share(self, graph: Graph, node: Node, unit: float) -> float:
+        longest = longest_sum(graph, node)
         return unit * (1.0 + math.sqrt(longest) * min(1.0, 2.0 ** (self.bits - ACCUMULATOR_BITS)))
 
 

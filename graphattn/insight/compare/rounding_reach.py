@@ -2,12 +2,16 @@
 
     s² = (Σ d² + 4 · the row's mean of σ̂²) / (K + 4)          d: how far a cell moved; K passes; σ̂² = Σ d² / K
 
+(the mean is of the cells that move by less than a quarter of the tensor's spread, if any do: a cell whose sign
+flips says nothing of its neighbours).
+
 A cell differs where |yours − expected| > ½ u + L · s + 4 · 2⁻ᵇ · |expected|. K = 8 and L = 8; where a cell lies
 within 0.5 to 30 times of what is allowed, 24 passes more: K = 32 and L = 6.5. Of 1.5 million cells of right
 runs the farthest lay at 6.4 s for K = 8.
 
-Undecided is a tensor for which rounding reaches as far as its cells are spread, or one that agrees only if it
-was printed in a way that too few cells show.
+Undecided is a cell where rounding reaches as far as the cells of the tensor are spread, and that lies farther
+from what was expected than it mostly moves: a sign or an order that may flip, a number printed with few digits.
+Undecided is a tensor with such cells, and one that agrees only if it was printed in a way that too few cells show.
 """
 
 from __future__ import annotations
@@ -22,8 +26,9 @@ from typing import Any
 from ...core.errors import GraphError
 from .cell_classes import Classes, Rules, visible
 from .masked_cells import is_masked
+from .precision import ACCUMULATOR_BITS
 from .printed import Print
-from .recording import Recorded
+from .recording import Recorded, deviation
 from .replay import Replay, rows_of
 
 FIRST, MORE = 2, 24
@@ -38,17 +43,26 @@ SEED = 0
 @dataclass(frozen=True)
 class Reach:
     """How far rounding reaches in a tensor. `over`: cells beyond; `worst`: the farthest, as a multiple of what
-    is allowed; `share`: what is allowed to the middle cell, as a part of the tensor's spread."""
+    is allowed; `share`: what is allowed to the middle cell, as a part of the tensor's spread; `open`: cells that
+    cannot be told."""
 
     over: int
     worst: float
     share: float
     shown: Print
+    open: int = 0
+    bits: int = 53
 
     @property
     def blind(self) -> bool:
-        """Whether what was not printed reaches as far as the cells are spread, so that nothing can be told."""
-        return not self.shown.exact and self.share > 1.0
+        """Whether rounding reaches as far as the cells are spread, so that nothing can be told. In full numbers
+        of float32 and finer that is a zero, of which both sides have their own noise."""
+        return self.share > 1.0 and not (self.shown.exact and self.bits >= ACCUMULATOR_BITS)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether not all that agrees is sure to."""
+        return self.blind or self.open > 0 or not self.shown.sure
 
     @property
     def digits_wanted(self) -> int:
@@ -70,13 +84,20 @@ class Reaches:
             expected = rows_of(self.replay.value(key), len(yours.shape))
         except GraphError:
             return None
+        reach = self._judged(key, yours, expected, shown, fine=False)
+        return self._judged(key, yours, expected, shown, fine=True) if reach.over else reach
+
+    def _judged(
+        self, key: str, yours: Recorded, expected: list[list[float]], shown: Print, fine: bool
+    ) -> Reach:
         judged = _Judged(yours.rows, expected, shown, self.bits)
         if judged.other_class:
             return Reach(judged.other_class, math.inf, 0.0, shown)
         random = Random(SEED)
         for count in (FIRST, PASSES - FIRST, MORE):
             for _ in range(count):
-                judged.add(rows_of(self.replay.value(key, self.replay.mover(random)), len(yours.shape)))
+                mover = self.replay.mover(random, fine)
+                judged.add(rows_of(self.replay.value(key, mover), len(yours.shape)))
             reach = judged.reach()
             if reach.worst > FAR * (3 if judged.passes == FIRST else 0.5) or (
                 judged.passes >= PASSES and reach.worst < 0.5
@@ -91,7 +112,8 @@ class _Judged:
     def __init__(
         self, yours: Sequence[Sequence[Any]], expected: list[list[float]], shown: Print, bits: int
     ) -> None:
-        self.yours, self.expected, self.shown, self.unit = yours, expected, shown, 2.0**-bits
+        self.yours, self.expected, self.shown = yours, expected, shown
+        self.bits, self.unit = bits, 2.0**-bits
         self.squares = [[0.0] * len(row) for row in expected]
         self.passes = 0
         self.other_class = sum(len(_other_class(a, b)) for a, b in zip(expected, yours, strict=True))
@@ -108,8 +130,11 @@ class _Judged:
     def reach(self) -> Reach:
         limit = LIMITS.get(self.passes, 8.0)
         room, worst, over = [], 0.0, 0
+        farther: list[float] = []  # what is allowed to the cells that are farther off than they mostly move
+        spread = _spread(self.expected)
         for total, a, b in zip(self.squares, self.expected, self.yours):
-            mean = sum(total) / self.passes / len(total)
+            calm = [squares for squares in total if squares <= self.passes * spread * spread / 16] or total
+            mean = sum(calm) / self.passes / len(calm)
             for squares, x, y in zip(total, a, b):
                 if not math.isfinite(x) or is_masked(x):
                     continue
@@ -120,7 +145,11 @@ class _Judged:
                 ratio = apart / allowed if allowed else math.inf if apart else 0.0
                 worst = max(worst, ratio)
                 over += ratio > 1.0
-        return Reach(over, worst, _share(room, self.expected), self.shown)
+                if apart > self.shown.half(y) + s:
+                    farther.append(allowed)
+        share = median(room) / spread if spread else 0.0
+        open_cells = sum(allowed > spread for allowed in farther) if share <= 1.0 else 0
+        return Reach(over, worst, share, self.shown, open_cells, self.bits)
 
 
 def _other_class(expected: Sequence[float], yours: Sequence[float]) -> list[int]:
@@ -128,13 +157,7 @@ def _other_class(expected: Sequence[float], yours: Sequence[float]) -> list[int]
     return visible(expected, yours, Rules(), Classes())[3]
 
 
-def _share(room: list[float], expected: list[list[float]]) -> float:
-    """The middle of what is allowed as a part of the spread of the cells."""
+def _spread(expected: list[list[float]]) -> float:
+    """How far the cells are apart; the size of cells that are all the same."""
     cells = [x for row in expected for x in row if math.isfinite(x) and not is_masked(x)]
-    if not cells:
-        return 0.0
-    size = math.sqrt(math.fsum(x * x for x in cells) / len(cells))
-    mean = math.fsum(cells) / len(cells)
-    spread = math.sqrt(math.fsum((x - mean) ** 2 for x in cells) / len(cells)) if len(cells) > 1 else size
-    middle = median(room)
-    return middle / (spread or size) if spread or size else 0.0
+    return deviation(cells) or max(map(abs, cells), default=0.0)
