@@ -162,13 +162,14 @@ def parse_graph(text: str) -> Graph:
 
 def read_lines(lines: Iterable[tuple[int, str]], what: str) -> Graph:
     """The graph in numbered lines, up to its `end`. `what` is how messages call the text."""
-    reader = _Reader()
+    reader = _Reader(what)
     number = 0
     for number, line in lines:
-        where = f"{what}, line {number}"
-        with place(where):
-            if reader.read(line.rstrip("\r"), where):
+        try:
+            if reader.read(line.rstrip("\r"), number):
                 break
+        except GraphError as error:
+            raise GraphError(f"{what}, line {number}: {error}") from None
     else:
         raise GraphError(f"{what}, line {number}: the text stops without 'end'; expected a whole graph")
     return reader.finish()
@@ -177,7 +178,8 @@ def read_lines(lines: Iterable[tuple[int, str]], what: str) -> Graph:
 class _Reader:
     """Reads a graph line by line. `path` is where it is: the open scopes, outermost first."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self.what = what
         self.begun = False
         self.name: str | None = None
         self.title = ""
@@ -186,7 +188,7 @@ class _Reader:
         self.calls: dict[str, tuple[str, str | None, str, list[str | None], dict[str, Any]]] = {}
         self.returned: dict[str, list[str]] = {}
 
-    def read(self, text: str, where: str) -> bool:
+    def read(self, text: str, number: int) -> bool:
         """Take in one line; whether it was the last."""
         if not self.begun:
             check_header(text, HEADER)
@@ -205,7 +207,7 @@ class _Reader:
         if second == "=":
             self._node(assembly, line)
         elif first == "scope":
-            self._scope(assembly, line, where)
+            self._scope(assembly, line, f"{self.what}, line {number}")
         elif first == "again":
             self._again(assembly, line)
         elif first == "return":

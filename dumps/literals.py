@@ -26,7 +26,7 @@ from graphattn.core.words import DECIMAL_LIMIT, integer, read_integer
 _UNSEEN = re.compile(
     "[\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff\ufff0-\uffff]"
 )
-_TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|([=(),])|([^\s=(),"#]+)|(#.*)|(\S)')
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[=(),]|[^\s=(),"#]+|#.*|\S')
 _WORDS = {"None": None, "True": True, "False": False, "inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -103,11 +103,10 @@ class Line:
     """One line cut into words, marks (`= ( ) ,`) and texts; a comment ends it."""
 
     def __init__(self, text: str) -> None:
-        tokens = _TOKEN.findall(text)
-        if tokens and tokens[-1][3]:
-            tokens.pop()
-        self.tokens: list[str] = ["".join(token) for token in tokens]
-        if any(token[4] for token in tokens):
+        self.tokens: list[str] = _TOKEN.findall(text)
+        if self.tokens and self.tokens[-1][0] == "#":
+            self.tokens.pop()
+        if '"' in self.tokens:
             raise GraphError(
                 f"a text is not closed in {shortened(text.strip())}; expected another double quote"
             )
@@ -120,10 +119,10 @@ class Line:
 
     def take(self, mark: str) -> bool:
         """Whether this mark comes; if so, go past it."""
-        if self.peek() != mark:
-            return False
-        self.place += 1
-        return True
+        if self.place < len(self.tokens) and self.tokens[self.place] == mark:
+            self.place += 1
+            return True
+        return False
 
     def need(self, mark: str) -> None:
         """Go past a mark that must come."""

@@ -22,7 +22,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.numbers import FLOAT, Numbers
-from graphattn.core.words import integer, left, read_integer, right, width
+from graphattn.core.words import integer, is_plain, left, read_integer, right, width
 from graphattn.dumps.literals import plain, quote, shortened
 from graphattn.dumps.rows import TensorRow, greatest, seen
 
@@ -174,13 +174,14 @@ def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator
     heads, names = parts[0].heads, parts[0].names
     starts = [index_text(tensor, part.index) for part in parts if part.index]
     margin = max(map(width, [*names, *starts]))
-    least = max((width(cell) for part in parts for row in part.cells for cell in row), default=0)
+    least = max((_widest(row) for part in parts for row in part.cells), default=0)
     least = max(least, form.least(tensor))
     places = [max(least, width(head)) if head != LEFT_OUT else 1 for head in heads]
     gap = "  " if len(shape) > 1 else ""
 
     def line(name: str, cells: Sequence[str]) -> str:
-        return (left(name, margin) + gap + "  ".join(map(right, cells, places))).rstrip()
+        fill = str.rjust if is_plain("".join(cells)) else right
+        return (left(name, margin) + gap + "  ".join(map(fill, cells, places))).rstrip()
 
     for part in parts:
         if part.index is None:
@@ -188,6 +189,11 @@ def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator
             continue
         yield line(index_text(tensor, part.index) if part.index else "", heads)
         yield from map(line, names, part.cells)
+
+
+def _widest(row: list[str]) -> int:
+    """The width of the widest text."""
+    return max(map(len if is_plain("".join(row)) else width, row), default=0)
 
 
 def _heads(tensor: TensorRow, form: Pretty | Exact, axis: int, shown: Sequence[int | None]) -> list[str]:
@@ -217,21 +223,27 @@ def _grids(
                 grid.append([LEFT_OUT] * len(columns))
             else:
                 hidden = None if mask is None else mask[i]
-                grid.append([_cell(block[i], hidden, j, write, form) for j in columns])
+                grid.append(_texts(block[i], hidden, columns, write, form))
         yield index, grid
 
 
-def _cell(
+def _texts(
     row: Sequence[Any],
     hidden: Sequence[bool] | None,
-    j: int | None,
+    columns: Sequence[int | None],
     write: Callable[[Any], str],
     form: Pretty | Exact,
-) -> str:
-    if j is None:
-        return LEFT_OUT
-    text = write(row[j])
-    return form.hidden(text) if hidden is not None and hidden[j] else text
+) -> list[str]:
+    """The cells of a row that are shown."""
+    whole = len(columns) == len(row)
+    if whole:
+        texts = list(map(write, row))
+    else:
+        texts = [LEFT_OUT if j is None else write(row[j]) for j in columns]
+    if hidden is None or True not in hidden:
+        return texts
+    places = range(len(row)) if whole else columns
+    return [form.hidden(t) if j is not None and hidden[j] else t for t, j in zip(texts, places)]
 
 
 def left_out(tensor: TensorRow, form: Pretty | Exact) -> str:
@@ -273,7 +285,7 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
         return no_cells(spec), None
     read = READERS[spec.kind]
     if not spec.rank:
-        (value,), mask = _row(line.split(), 1, read, numbers)
+        (value,), mask = _row(line, 1, read, numbers)
         return value, mask and mask[0]
     rows: list[Any] = []
     masks: list[Any] = []
@@ -289,7 +301,7 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
             line = take()
             if not line.startswith(name):
                 raise GraphError(f"found {shortened(line)}; expected row {name}")
-            row, mask = _row(line[len(name) :].split(), spec.shape[-1], read, numbers)
+            row, mask = _row(line[len(name) :], spec.shape[-1], read, numbers)
             rows.append(row)
             masks.append(mask)
     no = [False] * spec.shape[-1]
@@ -298,12 +310,23 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
 
 
 def _row(
-    fields: list[str], count: int, read: Callable[[str, Numbers], Any], numbers: Numbers
+    text: str, count: int, read: Callable[[str, Numbers], Any], numbers: Numbers
 ) -> tuple[list[Any], list[bool] | None]:
+    fields = text.split()
     if len(fields) != count:
         raise GraphError(f"the row has {len(fields)} cells; expected {count}")
-    mask = [field.endswith(HIDDEN) for field in fields]
-    return [read(field.rstrip(HIDDEN), numbers) for field in fields], mask if any(mask) else None
+    mask = None
+    if HIDDEN in text:
+        mask = [field.endswith(HIDDEN) for field in fields]
+        fields = [field.rstrip(HIDDEN) for field in fields]
+    if read is read_number and numbers is FLOAT:
+        try:
+            row = list(map(float, fields))
+        except ValueError:
+            row = [math.inf]  # read_number says which it is
+        if math.isfinite(sum(row)):
+            return row, mask
+    return [read(field, numbers) for field in fields], mask
 
 
 def folded(rows: list[Any], shape: Sequence[int]) -> Any:
@@ -329,9 +352,9 @@ def read_number(text: str, numbers: Numbers) -> Any:
 
 
 def _read_bool(text: str, numbers: Numbers) -> bool:
-    if text not in ("True", "False"):
-        raise GraphError(f"found {shortened(text)}; expected True or False")
-    return text == "True"
+    if text == "True" or text == "False":
+        return text == "True"
+    raise GraphError(f"found {shortened(text)}; expected True or False")
 
 
 def _read_int(text: str, numbers: Numbers) -> int:

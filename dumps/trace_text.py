@@ -19,11 +19,12 @@ pretty dump has the gradient with respect to a tensor beside it, where both fit 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from graphattn.core import nested
+from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph, Node
 from graphattn.core.numbers import FLOAT, Numbers, of
@@ -291,16 +292,17 @@ class _Lines:
     """The lines of a text, and how far it is read."""
 
     def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
+        self.lines = [line.rstrip("\r") for line in text.split("\n")]
         self.next = 0
 
     def peek(self) -> str:
         """The next line."""
-        if self.next >= len(self.lines):
+        try:
+            return self.lines[self.next]
+        except IndexError:
             raise GraphError(
                 f"trace text, line {self.next}: the text stops without 'end'; expected a whole trace"
-            )
-        return self.lines[self.next].rstrip("\r")
+            ) from None
 
     def take(self) -> str:
         """Go past the next line, which is returned."""
@@ -336,8 +338,8 @@ class _StepReader(Recording):
 
     def read(self) -> None:
         """Take in all steps, and the end."""
-        while (line := self._past_blank()) != "end":
-            with self.lines.place():
+        with self.lines.place():
+            while (line := self._past_blank()) != "end":
                 self._step(self.step(line.strip().partition(" ")[0]))
 
     def _past_blank(self) -> str:
@@ -348,23 +350,26 @@ class _StepReader(Recording):
 
     def _step(self, node: Node) -> None:
         several = len(node.outputs) > 1
-        self._past_axes(f"{len(node.outputs)} outputs" if several else shape_text(node.outputs))
+        self._past_axes(node.outputs)
         for port, spec in enumerate(node.outputs):
             name = node.tensor_name(port)
             if several:
                 heading = self._past_blank()
                 if heading.strip().partition(" ")[0] != name:
                     raise GraphError(f"{shortened(heading.strip())} stands where {name!r} was expected")
-                self._past_axes(shape_text([spec]))
+                self._past_axes([spec])
             tensor = TensorRow(name, spec, None, None, labels_of(self.labels, spec), False)
             value, mask = read_table(self._take_row, tensor, self.numbers)
             self.tensor(name, value, mask)
             self._past_facts(node.name)
 
-    def _past_axes(self, axes: str) -> None:
+    def _past_axes(self, specs: Sequence[Spec]) -> None:
         """Go past the axes where they have a line of their own."""
-        if self.lines.peek().startswith(" " * AXES_COLUMN + axes):
-            self.lines.take()
+        line = self.lines.peek()
+        if line.startswith(" " * AXES_COLUMN):
+            axes = f"{len(specs)} outputs" if len(specs) > 1 else shape_text(specs)
+            if line.startswith(axes, AXES_COLUMN):
+                self.lines.take()
 
     def _take_row(self) -> str:
         line = self.lines.take()

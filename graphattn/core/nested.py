@@ -237,7 +237,7 @@ def read(
         return value
     value = listed(value, what)
     read_cell = _CELL_READERS[spec.kind]
-    as_is = None
+    as_is = _AS_IS.get(spec.kind)
     if spec.kind == "float" and numbers.cell is not None:
         as_is = plain if numbers is FLOAT else _already(numbers)
 
@@ -246,7 +246,7 @@ def read(
 
     def block(item: Any, depth: int, index: tuple[int, ...]) -> Any:
         if depth == spec.rank:
-            return read_cell(item, where(index), numbers, allow_nonfinite)
+            return read_cell(item, lambda: where(index), numbers, allow_nonfinite)
         if not isinstance(item, (list, tuple)):
             raise GraphError(
                 f"{where(index)} is {_given(item)}; expected a list of {spec.shape[depth]}"
@@ -304,6 +304,14 @@ def plain(row: Sequence[Any], allow_nonfinite: bool = False) -> bool:
     return countOf(map(type, row), float) == len(row) and (allow_nonfinite or math.isfinite(sum(row)))
 
 
+def _all_of(kind: type) -> Callable[[Sequence[Any], bool], bool]:
+    return lambda row, allow_nonfinite: countOf(map(type, row), kind) == len(row)
+
+
+_AS_IS = {"bool": _all_of(bool), "int": _all_of(int)}
+"""Whether the rows of a kind can be taken as they are."""
+
+
 def _already(numbers: Numbers) -> Callable[[Sequence[Any], bool], bool]:
     """As `plain`, for the cells of another number type, which go through as the very same objects."""
 
@@ -314,35 +322,35 @@ def _already(numbers: Numbers) -> Callable[[Sequence[Any], bool], bool]:
     return plain
 
 
-def _read_float(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> Any:
+def _read_float(cell: Any, where: Callable[[], str], numbers: Numbers, allow_nonfinite: bool) -> Any:
     if isinstance(cell, (bool, str, bytes, bytearray)) or cell is None:
-        raise GraphError(f"{what} is {shown(cell)}; expected a number")
+        raise GraphError(f"{where()} is {shown(cell)}; expected a number")
     if isinstance(cell, (list, tuple)):
-        raise GraphError(f"{what} is a list; expected a number")
+        raise GraphError(f"{where()} is a list; expected a number")
     try:
         number = numbers.lift(cell)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, GraphError):
-            raise GraphError(f"{what}: {error}") from None
-        raise GraphError(f"{what} is {shown(cell)}; expected a number") from None
+            raise GraphError(f"{where()}: {error}") from None
+        raise GraphError(f"{where()} is {shown(cell)}; expected a number") from None
     if not allow_nonfinite and not numbers.isfinite(number):
-        raise GraphError(f"{what} is {cell}; expected a finite number (allow_nonfinite=True lets it in)")
+        raise GraphError(f"{where()} is {cell}; expected a finite number (allow_nonfinite=True lets it in)")
     return number
 
 
-def _read_bool(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> bool:
+def _read_bool(cell: Any, where: Callable[[], str], numbers: Numbers, allow_nonfinite: bool) -> bool:
     if not isinstance(cell, bool):
-        raise GraphError(f"{what} is {shown(cell)}; expected True or False")
+        raise GraphError(f"{where()} is {shown(cell)}; expected True or False")
     return cell
 
 
-def _read_int(cell: Any, what: str, numbers: Numbers, allow_nonfinite: bool) -> int:
+def _read_int(cell: Any, where: Callable[[], str], numbers: Numbers, allow_nonfinite: bool) -> int:
     if isinstance(cell, bool) or not isinstance(cell, int):
-        raise GraphError(f"{what} is {shown(cell)}; expected an integer")
+        raise GraphError(f"{where()} is {shown(cell)}; expected an integer")
     return cell
 
 
-_CELL_READERS: dict[str, Callable[[Any, str, Numbers, bool], Any]] = {
+_CELL_READERS: dict[str, Callable[[Any, Callable[[], str], Numbers, bool], Any]] = {
     "float": _read_float,
     "bool": _read_bool,
     "int": _read_int,

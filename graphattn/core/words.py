@@ -137,9 +137,18 @@ def read_integer(text: str) -> int:
 # ---------------------------------------------------------------- lines
 
 
+_ODD = re.compile("[\xad\u0300-\U0010ffff]")
+"""Letters that may take another number of places than one."""
+
+
 def width(text: str) -> int:
     """How many places a text takes in a terminal: CJK takes two, a combining mark none."""
-    return len(text) if text.isascii() else sum(map(_places, text))
+    return len(text) if text.isascii() else len(text) + sum(_places(letter) - 1 for letter in _ODD.findall(text))
+
+
+def is_plain(text: str) -> bool:
+    """Whether every letter takes one place, so that `len` is the width of the text and of its parts."""
+    return text.isascii() or _ODD.search(text) is None
 
 
 def _places(letter: str) -> int:
