@@ -143,7 +143,9 @@ _ODD = re.compile("[\xad\u0300-\U0010ffff]")
 
 def width(text: str) -> int:
     """How many places a text takes in a terminal: CJK takes two, a combining mark none."""
-    return len(text) if text.isascii() else len(text) + sum(_places(letter) - 1 for letter in _ODD.findall(text))
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(_places(letter) - 1 for letter in _ODD.findall(text))
 
 
 def is_plain(text: str) -> bool:

@@ -10,8 +10,8 @@ own rounding:
     recorded    ± (½ u + a · |v|)
     computed    ± max(3 · 2⁻ᵇ, a) · |v|        a = 2⁻ᵇ · (1 + √longest · min(1, 2^(b − 24)))
 
-b the bits of the format, longest the length of the step's sums. What only moves numbers does not round. A `fine`
-pass also moves what the primitives give that a step is made of (`inside`), by ± a · |v|.
+b the bits of the format, longest the length of the step's sums. What only moves numbers does not round. A
+`fine` pass also moves what the primitives give that a step is made of (`inside`), by ± a · |v|.
 """
 
 from __future__ import annotations

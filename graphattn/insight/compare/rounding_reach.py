@@ -10,8 +10,9 @@ within 0.5 to 30 times of what is allowed, 24 passes more: K = 32 and L = 6.5. O
 runs the farthest lay at 6.4 s for K = 8.
 
 Undecided is a cell where rounding reaches as far as the cells of the tensor are spread, and that lies farther
-from what was expected than it mostly moves: a sign or an order that may flip, a number printed with few digits.
-Undecided is a tensor with such cells, and one that agrees only if it was printed in a way that too few cells show.
+from what was expected than it mostly moves: a sign or an order that may flip, a number printed with few
+digits. Undecided is a tensor with such cells, and one that agrees only if it was printed in a way that too few
+cells show.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ SEED = 0
 @dataclass(frozen=True)
 class Reach:
     """How far rounding reaches in a tensor. `over`: cells beyond; `worst`: the farthest, as a multiple of what
-    is allowed; `share`: what is allowed to the middle cell, as a part of the tensor's spread; `open`: cells that
-    cannot be told."""
+    is allowed; `share`: what is allowed to the middle cell, as a part of the tensor's spread; `open`: cells
+    that cannot be told."""
 
     over: int
     worst: float
