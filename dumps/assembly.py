@@ -72,8 +72,7 @@ class Assembly:
         if parent is not None:
             self._need_scope(parent, f"scope {name!r}")
         self._depths[name] = depth = 1 + (0 if parent is None else self._depths[parent])
-        if depth > DEPTH_LIMIT:
-            raise GraphError(f"scope {name!r} is nested {depth} deep; expected at most {DEPTH_LIMIT}")
+        _need_shallow(name, depth)
         self.graph.adopt_scope(Scope(name, title=title, parent=parent))
 
     def composite(
@@ -181,12 +180,33 @@ class Assembly:
             raise GraphError(f"{who}: its attributes ask for more memory than there is") from None
 
 
-def _check(name: Any, any_text: bool = False) -> None:
-    if isinstance(name, str) and (len(name) > NAME_LIMIT or name.count(".") >= DEPTH_LIMIT):
+def need_readable(graph: Graph) -> None:
+    """Raise a `GraphError` for a graph with names that no reader takes."""
+    for name in (graph.name, *graph.nodes, *graph.aliases, *graph.outputs):
+        _need_short(name)
+    depths: dict[str | None, int] = {None: 0}
+    for scope in graph.scopes.values():
+        _need_short(scope.name)
+        depths[scope.name] = depth = 1 + depths.get(scope.parent, 0)
+        _need_shallow(scope.name, depth)
+
+
+def _need_short(name: str) -> None:
+    if len(name) > NAME_LIMIT or name.count(".") >= DEPTH_LIMIT:
         raise GraphError(
             f"{name[:40]!r}… is too long for a name; expected at most {NAME_LIMIT} letters"
             f" and {DEPTH_LIMIT} parts"
         )
+
+
+def _need_shallow(scope: str, depth: int) -> None:
+    if depth > DEPTH_LIMIT:
+        raise GraphError(f"scope {scope!r} is nested {depth} deep; expected at most {DEPTH_LIMIT}")
+
+
+def _check(name: Any, any_text: bool = False) -> None:
+    if isinstance(name, str):
+        _need_short(name)
     if not any_text:
         check_name(name)
 

@@ -38,7 +38,7 @@ import math
 import os
 import stat
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -48,6 +48,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
+from graphattn.core.limits import most_bytes, need_bytes
 from graphattn.core.numbers import Numbers, of
 from graphattn.core.trace import Trace
 from graphattn.core.words import integer, sizes, typed
@@ -57,15 +58,15 @@ from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.literals import shortened
 from graphattn.dumps.recording import Recording
 from graphattn.dumps.rows import TensorRow, step_rows
-from graphattn.dumps.table import READERS, folded, label, no_cells
+from graphattn.dumps.table import READERS, folded, label, need_few_rows, no_cells
 from graphattn.dumps.trace_text import need_sources, printing
 from graphattn.dumps.write import write_folder
 
 FORMAT = "graphattn trace folder"
 MANIFEST = "manifest.json"
 GRAPH = "graph.txt"
-SIZE_LIMIT = 256 * 1024 * 1024
-"""The most bytes that are read of one folder."""
+FIELD_LIMIT = 131_072
+"""Python's own reader takes no longer field."""
 NAME_LIMIT = 100
 DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in "0123456789¹²³")}
 """What Windows takes for a device, whatever follows the first dot."""
@@ -84,7 +85,16 @@ def write_csv_folder(path: str | os.PathLike[str], trace: Trace, labels: bool = 
     where nothing can be written.
     """
     with printing():
-        return write_folder(path, _files(trace, labels), _written)
+        return write_folder(path, _bounded(_files(trace, labels)), _written)
+
+
+def _bounded(files: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The files, as long as all of them together are read back."""
+    size = 0
+    for name, text in files:
+        size += len(text)
+        need_bytes("the folder of the trace", size)
+        yield name, text
 
 
 def _files(trace: Trace, labelled: bool) -> Iterator[tuple[str, str]]:
@@ -154,20 +164,36 @@ def _text_of(spec: Spec, numbers: Numbers) -> Any:
 
 def _csv(tensor: TensorRow, value: Any, text_of: Any, labelled: bool) -> str:
     """One tensor, or its mask, as CSV."""
+    if not tensor.spec.size:
+        need_few_rows(tensor.spec)
     written = io.StringIO(newline="")
     writer = csv.writer(written, lineterminator="\n")
     rank = tensor.spec.rank
     if labelled and rank:
         axes = tensor.spec.axes[:-1]
         corner = [_shown(label(axis)) if axis else f"axis {i}" for i, axis in enumerate(axes)]
-        writer.writerow([*corner, *(_label(tensor, -1, j) for j in range(tensor.spec.shape[-1]))])
+        heads = (_label(tensor, -1, j) for j in range(tensor.spec.shape[-1]))
+        writer.writerow(_fields(tensor.name, [*corner, *heads]))
     for index, row in nested.rows(value, rank):
-        cells = map(text_of, row)
+        cells = _fields(tensor.name, map(text_of, row))
         if labelled:
-            writer.writerow([*(_label(tensor, axis, i) for axis, i in enumerate(index)), *cells])
+            heads = _fields(tensor.name, (_label(tensor, axis, i) for axis, i in enumerate(index)))
+            writer.writerow([*heads, *cells])
         else:
             writer.writerow([*index[:-1], *cells])
     return written.getvalue()
+
+
+def _fields(name: str, texts: Iterable[str]) -> list[str]:
+    """The cells of a row. Raises a `GraphError` for one that is too long to be read."""
+    fields = list(texts)
+    longest = max(map(len, fields), default=0)
+    if longest > FIELD_LIMIT:
+        raise GraphError(
+            f"{name} has a cell of {longest:,} letters, and readers of CSV take {FIELD_LIMIT:,};"
+            " expected a shorter one, or .txt or .json"
+        )
+    return fields
 
 
 def _label(tensor: TensorRow, axis: int, i: int) -> str:
@@ -194,10 +220,12 @@ def _written(folder: Path) -> Collection[str]:
 # ---------------------------------------------------------------- reading
 
 
-def read_csv_folder(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Trace:
+def read_csv_folder(path: str | os.PathLike[str], limit: int | None = None) -> Trace:
     """The trace in a folder that `write_csv_folder` wrote, bit for bit.
 
-    limit: the most bytes that are read. Raises a `GraphError` that names the file, the line where there
+    limit: the most bytes that are read, by default `limits.most_bytes`.
+
+    Raises a `GraphError` that names the file, the line where there
     is one, and what was expected.
     """
     folder = _Folder(path, limit)
@@ -229,13 +257,12 @@ def _manifest(folder: _Folder) -> dict[str, Any]:
 class _Folder:
     """A folder of which plain files are read, no more bytes in all than `limit`."""
 
-    def __init__(self, path: Any, limit: int = SIZE_LIMIT) -> None:
+    def __init__(self, path: Any, limit: int | None = None) -> None:
         try:
             self.name = os.fspath(path)
         except TypeError:
             raise GraphError(f"path is {typed(path)}; expected a folder") from None
-        self.limit = limit
-        self.left = limit
+        self.limit = self.left = most_bytes() if limit is None else limit
 
     def read(self, file: str) -> str:
         """The text of a file in this folder. Raises where it is not one: a link, a device, a path."""

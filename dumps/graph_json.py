@@ -27,7 +27,7 @@ from graphattn.core.graph import Graph, Node, Ref
 from graphattn.core.nested import RANK_LIMIT
 from graphattn.core.op import find
 from graphattn.core.words import DECIMAL_LIMIT, read_integer, typed
-from graphattn.dumps.assembly import Assembly, place
+from graphattn.dumps.assembly import Assembly, need_readable, place
 from graphattn.dumps.literals import printable, shortened
 from graphattn.dumps.rows import operand_names, scopes_in_order, shown_attributes
 
@@ -45,7 +45,9 @@ def graph_json(graph: Graph) -> str:
 
 
 def graph_data(graph: Graph) -> dict[str, Any]:
-    """The graph as dicts and lists that JSON can hold (see the module's docstring)."""
+    """The graph as dicts and lists that JSON can hold (see the module's docstring). Raises a `GraphError` where
+    it would not be read back."""
+    need_readable(graph)
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -31,7 +31,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.op import find
 from graphattn.core.words import typed
-from graphattn.dumps.assembly import Assembly, place
+from graphattn.dumps.assembly import Assembly, need_readable, place
 from graphattn.dumps.literals import Line, quote, shortened
 from graphattn.dumps.rows import call, scope_paths, scopes_in_order, shape_text
 
@@ -43,8 +43,11 @@ COMMENT_COLUMN = 76
 # ---------------------------------------------------------------- writing
 
 
-def graph_text(graph: Graph) -> str:
-    """The graph as text (see the module's docstring); `parse_graph` reads it back."""
+def graph_text(graph: Graph, readable: bool = True) -> str:
+    """The graph as text (see the module's docstring); `parse_graph` reads it back. Raises a `GraphError` where
+    it would not, unless it need not be `readable`."""
+    if readable:
+        need_readable(graph)
     return "\n".join(_Writer(graph).lines()) + "\n"
 
 

@@ -15,22 +15,20 @@ from typing import Any
 
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
+from graphattn.core.limits import VARIABLE, most_bytes
 from graphattn.core.trace import Trace
 from graphattn.core.words import typed
 from graphattn.dumps import csv_folder, graph_json, graph_text, trace_json, trace_npz, trace_text
 from graphattn.dumps.assembly import place
 from graphattn.dumps.literals import shortened
 
-SIZE_LIMIT = 256 * 1024 * 1024
-"""The most bytes of a file that are read."""
 
-
-def load_graph(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Graph:
+def load_graph(path: str | os.PathLike[str], limit: int | None = None) -> Graph:
     """The graph in a file that `graph_text` or `graph_json` wrote."""
     return _load(path, limit, "graph")
 
 
-def load_trace(path: str | os.PathLike[str], limit: int = SIZE_LIMIT) -> Trace:
+def load_trace(path: str | os.PathLike[str], limit: int | None = None) -> Trace:
     """The trace in a file that `trace_text(…, precision="exact")` or `trace_json` wrote, or in a folder
     that `write_csv_folder` wrote."""
     if isinstance(path, (str, os.PathLike)):
@@ -46,7 +44,7 @@ def load(path: str | os.PathLike[str]) -> Trace | Graph:
     anything else."""
     if isinstance(path, (str, os.PathLike)) and (os.path.isdir(path) or Path(path).suffix.lower() == ".npz"):
         return load_trace(path)
-    return _load(path, SIZE_LIMIT, None)
+    return _load(path, None, None)
 
 
 def _readable(read: Callable[[Any], Trace], path: Any) -> Trace:
@@ -58,7 +56,7 @@ def _readable(read: Callable[[Any], Trace], path: Any) -> Trace:
         raise GraphError(f"{os.fspath(path)!r} was not read: {reason}; expected a file") from None
 
 
-def _load(path: Any, limit: int, wanted: str | None) -> Any:
+def _load(path: Any, limit: int | None, wanted: str | None) -> Any:
     text = read_text(path, limit)
     with place(f"{os.fspath(path)!r}"):
         return _parsed(text, wanted)
@@ -88,8 +86,9 @@ def _need_wanted(found: str, wanted: str | None) -> str:
     return wanted or ("graph" if found == "graph" else "trace")
 
 
-def read_text(path: Any, limit: int = SIZE_LIMIT) -> str:
-    """The text of a UTF-8 file of at most `limit` bytes."""
+def read_text(path: Any, limit: int | None = None) -> str:
+    """The text of a UTF-8 file of at most `limit` bytes (`limits.most_bytes`)."""
+    limit = most_bytes() if limit is None else limit
     try:
         name = os.fspath(path)
     except TypeError:
@@ -106,7 +105,10 @@ def read_text(path: Any, limit: int = SIZE_LIMIT) -> str:
             f"{name!r} was not read: {getattr(error, 'strerror', None) or error}; expected a file"
         ) from None
     if len(data) > limit:
-        raise GraphError(f"{name!r} is larger than {limit} bytes; expected a smaller file")
+        raise GraphError(
+            f"{name!r} is larger than {limit} bytes; expected a smaller file ({VARIABLE} in the environment"
+            " raises the limit)"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -168,6 +168,8 @@ def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator
         yield one_cell(tensor, form, numbers)
         return
     if not tensor.spec.size:
+        if isinstance(form, Exact):
+            need_few_rows(tensor.spec)
         yield NO_CELLS
         return
     parts = list(slices(tensor, form, numbers))
@@ -266,10 +268,15 @@ def left_out(tensor: TensorRow, form: Pretty | Exact) -> str:
 def no_cells(spec: Spec) -> Any:
     """The nested lists of a tensor without cells. Raises a `GraphError` where a file claims so many
     empty rows that they would fill the memory."""
+    need_few_rows(spec)
+    return nested.full(spec.shape, None)
+
+
+def need_few_rows(spec: Spec) -> None:
+    """Raise a `GraphError` for a tensor without cells that no reader takes."""
     lists = next((math.prod(spec.shape[:i]) for i, size in enumerate(spec.shape) if not size), 0)
     if lists > EMPTY_LIMIT:
         raise GraphError(f"{describe(spec)} has {lists} rows of nothing; expected at most {EMPTY_LIMIT}")
-    return nested.full(spec.shape, None)
 
 
 def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ from typing import Any
 from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError
+from graphattn.core.limits import need_bytes
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
 from graphattn.core.words import PRINTED, integer, read_integer
@@ -50,7 +51,9 @@ FORMAT = "graphattn trace"
 
 def trace_json(trace: Trace) -> str:
     """The trace as JSON text, a line for each step; `read_trace_json` reads it back."""
-    return json_text(trace_data(trace))
+    text = json_text(trace_data(trace))
+    need_bytes("the JSON of the trace", len(text))
+    return text
 
 
 def trace_data(trace: Trace, values: bool = True) -> dict[str, Any]:

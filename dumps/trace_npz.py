@@ -33,11 +33,12 @@ def trace_npz(trace: Trace) -> bytes:
                 f"{name} holds {trace.numbers.name} numbers, which .npz cannot; expected a run in floats,"
                 " or .json or .txt"
             )
+    rest = json_text(trace_data(trace, values=False))
     file = io.BytesIO(npz_bytes(tensors))
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
         member = zipfile.ZipInfo(NPZ_EXTRA, (1980, 1, 1, 0, 0, 0))
         member.compress_type = zipfile.ZIP_DEFLATED
-        archive.writestr(member, json_text(trace_data(trace, values=False)))
+        archive.writestr(member, rest)
     return file.getvalue()
 
 

@@ -27,6 +27,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph, Node
+from graphattn.core.limits import need_bytes
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
 from graphattn.core.words import left, typed, width
@@ -77,7 +78,10 @@ def trace_text(
     patterns = None if only is None else [only] if isinstance(only, str) else list(only)
     form = form_of(precision, decimals, limit)
     with printing():
-        return "\n".join(_lines(trace, form, patterns)) + "\n"
+        text = "\n".join(_lines(trace, form, patterns)) + "\n"
+    if isinstance(form, Exact):
+        need_bytes("the exact text of the trace", len(text))
+    return text
 
 
 def form_of(precision: str = "pretty", decimals: int = 4, limit: int = 12) -> Pretty | Exact:

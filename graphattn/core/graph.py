@@ -617,7 +617,7 @@ class Graph(Builders):
     def __str__(self) -> str:
         from ..dumps.graph_text import graph_text
 
-        return graph_text(self)
+        return graph_text(self, readable=False)
 
     def _repr_svg_(self) -> str:
         from ..dumps.picture import svg

@@ -1,6 +1,7 @@
 """How many cells one tensor may have: what is asked for is bounded before anything is computed.
 
-A list of 10⁸ floats takes 3 GB. `GRAPHATTN_MAX_CELLS=1000000000` in the environment raises the limit.
+A list of 10⁸ floats takes 3 GB. `GRAPHATTN_MAX_CELLS=1000000000` in the environment raises the limit, and
+with it how many bytes of a file are read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .errors import GraphError
 
 VARIABLE = "GRAPHATTN_MAX_CELLS"
 MOST_CELLS = 10**8
+MOST_BYTES = 256 * 1024 * 1024
 
 
 def most_cells() -> int:
@@ -24,6 +26,20 @@ def most_cells() -> int:
     if not text.isdecimal() or len(text) > 18 or not int(text):
         raise GraphError(f"{VARIABLE} is {text[:40]!r}; expected a number of cells, of 1 or more")
     return int(text)
+
+
+def most_bytes() -> int:
+    """The most bytes of a dump that are read back, and therefore written."""
+    return MOST_BYTES * max(MOST_CELLS, most_cells()) // MOST_CELLS
+
+
+def need_bytes(what: str, count: int) -> None:
+    """Raise a `GraphError` for a dump that is too large to be read back; `what` begins the sentence."""
+    if count > most_bytes():
+        raise GraphError(
+            f"{what} would take {count:,} bytes, and {most_bytes():,} are read back; expected fewer tensors"
+            f" (only=…), .npz, or another limit ({VARIABLE} in the environment)"
+        )
 
 
 def need_cells(what: str, specs: Iterable[Spec], limit: int) -> None:

@@ -28,6 +28,7 @@ from typing import Any
 
 from . import elsewhere
 from .errors import GraphError, suggest
+from .words import integer, read_integer
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,10 +163,20 @@ def _lacks(type_name: str, function: str) -> Callable[[Any], Any]:
     return lacking
 
 
+FRACTION = re.compile(r"-?(0x[0-9a-f]+|[0-9]+)(/(0x[0-9a-f]+|[0-9]+))?")
+
+
+def _fraction_text(x: Any) -> str:
+    return integer(x.numerator) + (f"/{integer(x.denominator)}" if x.denominator != 1 else "")
+
+
 def _fraction() -> Numbers:
     from fractions import Fraction
 
     def lift(value: Any) -> Any:
+        if isinstance(value, str) and FRACTION.fullmatch(value):
+            top, _, below = value.partition("/")
+            return Fraction(read_integer(top), read_integer(below or "1"))
         exponent = re.search(r"[eE][+-]?0*(\d+)\s*$", value) if isinstance(value, str) else None
         if exponent and len(exponent[1]) > 4:  # Fraction would write all those digits out
             raise GraphError(f"fraction numbers have no {value}; expected an exponent of at most 4 digits")
@@ -191,7 +202,7 @@ def _fraction() -> Numbers:
     return Numbers(
         name="fraction", lift=lift, dot=lambda p, q: sum(map(mul, p, q), Fraction(0)),
         total=lambda values: sum(values, Fraction(0)), maximum=max, less=operator.lt,
-        isfinite=lambda x: True, divide=quotient, sqrt=root, text=str, **lacks,
+        isfinite=lambda x: True, divide=quotient, sqrt=root, text=_fraction_text, **lacks,
     )  # fmt: skip
 
 
