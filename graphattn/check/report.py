@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.words import aligned
+from ..core.words import aligned, tame
 from .grade import Grade
 
 REVEALS = ("none", "place", "cause")
@@ -39,7 +39,7 @@ class Report:
         for grade in self.grades:
             lines.append(f"{'right' if grade.right else 'wrong':<7}{grade.name}")
             lines += [f"       {line}" for line in self._details(grade)]
-        return "\n".join(lines)
+        return tame("\n".join(lines))
 
     def _details(self, grade: Grade) -> list[str]:
         if self.reveal == "none":
@@ -90,7 +90,7 @@ def table(reports: Sequence[Report]) -> str:
     for report in reports:
         marks = {grade.name: "right" if grade.right else "wrong" for grade in report.grades}
         rows.append([report.file, report.score, *(marks.get(name, "") for name in names)])
-    return "\n".join(aligned(rows))
+    return tame("\n".join(aligned(rows)))
 
 
 def _written(case: Any) -> str:

@@ -18,6 +18,7 @@ import click
 
 from .. import __version__
 from ..core.errors import GraphError, suggest
+from ..core.words import tame
 from . import commands
 from .output import abandon_stdout, prepare_streams
 from .with_files import take_files
@@ -160,7 +161,7 @@ def options_in(sentence: str) -> str:
 
 def _tell(sentence: str) -> None:
     """One sentence on one line of stderr, whatever newlines were in what it quotes."""
-    print("graphattn: " + "\\n".join(sentence.splitlines()), file=sys.stderr)
+    print("graphattn: " + tame("\\n".join(sentence.splitlines())), file=sys.stderr)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.errors import GraphError
+from ..core.words import tame
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +102,7 @@ def terminal_width() -> int:
 
 def message(text: str) -> None:
     """A remark beside the result."""
-    print(text, file=sys.stderr)
+    print(tame(text), file=sys.stderr)
 
 
 def emit(text: str | bytes, path: str | None, exact: bool = False) -> None:

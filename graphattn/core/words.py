@@ -137,6 +137,18 @@ def read_integer(text: str) -> int:
 # ---------------------------------------------------------------- lines
 
 
+def tame(text: str) -> str:
+    """Text of files, messages of code: without what a terminal would take for a command, or that turns the
+    direction of writing. Line breaks stay.
+
+    >>> tame("a\\x1b[31m\\n\\u202e")
+    'a\\\\x1b[31m\\n\\\\u202e'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 _ODD = re.compile("[\xad\u0300-\U0010ffff]")
 """Letters that may take another number of places than one."""
 

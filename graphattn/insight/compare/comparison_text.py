@@ -14,7 +14,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from ...core.words import listed, sizes
+from ...core.words import listed, sizes, tame
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Divergence, TensorComparison
@@ -27,7 +27,7 @@ OTHERS = 24
 def comparison_text(comparison: Comparison, everything: bool = False) -> str:
     """The report (see the module's docstring)."""
     lines = [*_verdict(comparison), "", *_remarks(comparison), "", *_table(comparison, everything)]
-    return "\n".join(plain(line.rstrip()) for line in lines).strip("\n") + "\n"
+    return "\n".join(tame(line.rstrip()) for line in lines).strip("\n") + "\n"
 
 
 def headline(comparison: Comparison) -> str:
@@ -40,11 +40,6 @@ def headline(comparison: Comparison) -> str:
         line = _same(comparison)
     left = comparison.uncompared
     return line + (f"; nothing was compared with {len(left)} of yours: {listed(left)}" if left else "")
-
-
-def plain(text: str) -> str:
-    """Text from files without what a terminal would take for a command."""
-    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 # ---------------------------------------------------------------- the first lines
