@@ -70,7 +70,10 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
 
 def test_a_file_that_is_too_large(tmp_path):
     path = str(write_text(tmp_path / "large", "x" * 101))
-    assert refused(load_graph, path, 100) == f"{path!r} is larger than 100 bytes; expected a smaller file"
+    assert refused(load_graph, path, 100) == (
+        f"{path!r} is larger than 100 bytes; expected a smaller file"
+        " (GRAPHATTN_MAX_CELLS in the environment raises the limit)"
+    )
 
 
 def test_writing_replaces_and_leaves_nothing_behind(tmp_path):
