@@ -36,7 +36,7 @@ class BlindRows:
             self._follow()
 
     def _rows(self) -> dict[Ref, frozenset[int]]:
-        found: dict[Ref, frozenset[int]] = {}
+        rows_of: dict[Ref, frozenset[int]] = {}
         graph = self.matched.graph
         assert graph is not None
         for node in graph.nodes.values():
@@ -45,12 +45,12 @@ class BlindRows:
                 rows = spec.size // spec.shape[-1] if spec.rank and spec.shape[-1] else 0
                 blind = self._hidden(node.tensor_name(port)) if rows else set()
                 for source in node.operands:
-                    if source is not None and found.get(source):
+                    if source is not None and rows_of.get(source):
                         own = graph.spec(source)
                         if own.rank and own.shape[-1] and own.size // own.shape[-1] == rows:
-                            blind |= found[source]
-                found[ref] = frozenset(blind)
-        return found
+                            blind |= rows_of[source]
+                rows_of[ref] = frozenset(blind)
+        return rows_of
 
     def _follow(self) -> None:
         kept = True

@@ -21,8 +21,8 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "first": None if comparison.first is None else _divergence_data(comparison.first),
         "divergences": [_divergence_data(d) for d in comparison.divergences],
         "harmless": {
-            key: [_relation_data(relation) for relation in found.relations]
-            for key, found in comparison.harmless.items()
+            key: [_relation_data(relation) for relation in divergence.relations]
+            for key, divergence in comparison.harmless.items()
         },
         "undecided": [tensor.name for tensor in comparison.undecided],
         "nothing was compared with": comparison.uncompared,
@@ -47,21 +47,21 @@ def _relation_data(relation: Any) -> dict[str, Any]:
     return {"kind": relation.kind, "text": relation.text, "detail": _plain(relation.detail)}
 
 
-def _tensor_data(found: TensorComparison) -> dict[str, Any]:
-    difference, pair = found.difference, found.pair
+def _tensor_data(tensor: TensorComparison) -> dict[str, Any]:
+    difference, pair = tensor.difference, tensor.pair
     return {
-        "name": found.name,
+        "name": tensor.name,
         "yours": pair.yours.name,
         "matched by": pair.how,
         "shape": list(pair.reference.shape),
         "shape in yours": list(pair.yours.shape),
-        "status": found.status,
+        "status": tensor.status,
         "cells": difference.cells,
         "cells that differ": difference.over,
         "absolute": _plain(difference.absolute),
         "relative": _plain(difference.relative),
         "ulps": _plain(difference.ulps),
-        "at": None if found.index is None else list(found.index),
+        "at": None if tensor.index is None else list(tensor.index),
         "nan": difference.nan,
         "masked in the reference only": difference.masked_reference,
         "masked in yours only": difference.masked_yours,

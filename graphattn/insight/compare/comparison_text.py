@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 WIDTH = 100
 ROWS = 40
 OTHERS = 24
+HARMLESS = 4
+"""So many kinds of harmless differences are described."""
 
 
 def comparison_text(comparison: Comparison, everything: bool = False) -> str:
@@ -49,7 +51,7 @@ def _verdict(comparison: Comparison) -> list[str]:
     lines = textwrap.wrap(headline(comparison), WIDTH, break_long_words=False, break_on_hyphens=False)
     first = comparison.first
     if first is None:
-        return lines + _nearest(comparison)
+        return lines + _harmless(comparison) + _nearest(comparison)
     lines += _divergence(comparison, first)
     others = comparison.divergences[1:OTHERS]
     same = [d for d in others if _simplest(d) and _simplest(d) == _simplest(first)]
@@ -57,6 +59,21 @@ def _verdict(comparison: Comparison) -> list[str]:
         lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
         lines += _wrapped(f"also, apart from that: {other.comparison.name}: {_relation(other)}")
+    return lines + _harmless(comparison)
+
+
+def _harmless(comparison: Comparison) -> list[str]:
+    """What differs without harm, since everything computed from it agrees."""
+    lines: list[str] = []
+    alike: dict[str, list[str]] = {}
+    for key, divergence in comparison.harmless.items():
+        said = f"yours is {divergence.relations[0].text}" if divergence.relations else "yours differs"
+        alike.setdefault(said, []).append(key)
+    for said, keys in list(alike.items())[:HARMLESS]:
+        lines += _wrapped(f"harmless: {listed(keys)}: {said}; everything computed from it agrees")
+    if len(alike) > HARMLESS:
+        rest = [key for keys in list(alike.values())[HARMLESS:] for key in keys]
+        lines += _wrapped(f"harmless too: {listed(rest)}")
     return lines
 
 
@@ -188,9 +205,6 @@ def _nearest(comparison: Comparison) -> list[str]:
     if carried:
         share = max(t.reach.share for t in carried if t.reach is not None)
         lines += _wrapped(f"a mistake above {share:.2g} of a tensor's spread would show")
-    harmless = listed(list(dict.fromkeys(t.name for t in tensors if t.status == "harmless")), 8)
-    if harmless != "none":
-        lines += _wrapped(f"differs without harm, since what is computed from it agrees: {harmless}")
     return lines
 
 
@@ -222,9 +236,6 @@ def _remarks(comparison: Comparison) -> list[str]:
     if (comparison.reference.title, comparison.yours.title) != ("the reference", "yours"):
         lines.append(f"the reference: {comparison.reference.title}   yours: {comparison.yours.title}")
     lines += _hanging("tolerance", comparison.tolerance_text)
-    for key, divergence in comparison.harmless.items():
-        said = f"yours is {divergence.relations[0].text}" if divergence.relations else "yours differs"
-        lines += _hanging("harmless", f"{key}: {said}; everything computed from it agrees")
     carried = [t.name for t in comparison.tensors if t.status == "carried"]
     if carried:
         lines += _hanging(

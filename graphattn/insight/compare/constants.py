@@ -28,11 +28,11 @@ class Dimensions:
 def meanings(factor: float, dimensions: Dimensions, rtol: float = 1e-9) -> list[str]:
     """The constants that a factor is, the likeliest first; one that is the same number by other
     words (√d_k = 2 where d_k is 4) is listed too."""
-    found: list[str] = []
+    names: list[str] = []
     for value, name in known(dimensions):
-        if abs(abs(factor) - value) <= rtol * value and name not in found:
-            found.append(name if factor > 0 else f"−{name}")
-    return found
+        if abs(abs(factor) - value) <= rtol * value and name not in names:
+            names.append(name if factor > 0 else f"−{name}")
+    return names
 
 
 def known(dimensions: Dimensions) -> Iterator[tuple[float, str]]:

@@ -67,11 +67,11 @@ class Flow:
         """The tensors that differ though every recorded tensor after them agrees, and surely so, or is
         harmless itself. What the graph gives as a result is never harmless."""
         results = {tensor.ref for tensor in self.graph.outputs.values()}
-        found: set[str] = set()
+        harmless: set[str] = set()
         for name in reversed(self.order):
             after = self.results(name)
             if not differs.get(name) or not after or self.refs[name] in results:
                 continue
-            if all(other in found or (not differs[other] and sure(other)) for other in after):
-                found.add(name)
-        return found
+            if all(other in harmless or (not differs[other] and sure(other)) for other in after):
+                harmless.add(name)
+        return harmless

@@ -45,5 +45,5 @@ class Inside:
             ):
                 moves = not step.node.op.moves and spec.kind == "float"
                 values[place] = move(self.graph, step.node, result) if moves else result
-        found = [values[place] for place in self.results]
-        return found if len(found) > 1 else found[0]
+        results = [values[place] for place in self.results]
+        return results if len(results) > 1 else results[0]

@@ -116,12 +116,12 @@ def format_of(tensor: Recorded, other: Recorded) -> Format:
     stated = PRECISIONS.get(tensor.dtype)
     if stated is not None and stated is not FLOAT64:
         return stated
-    found = held([tensor])
-    if found.bits >= ACCUMULATOR_BITS:
-        return found
-    count = needing(found, set(tensor.flat))
-    if count >= MANY or (count >= SOME and not holds(found, other.rows)):
-        return found
+    held_format = held([tensor])
+    if held_format.bits >= ACCUMULATOR_BITS:
+        return held_format
+    count = needing(held_format, set(tensor.flat))
+    if count >= MANY or (count >= SOME and not holds(held_format, other.rows)):
+        return held_format
     return FLOAT64
 
 

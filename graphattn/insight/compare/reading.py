@@ -105,8 +105,8 @@ def _tensor(name: str, value: Any, what: str, printed: Print | None) -> Recorded
 
 def _dtype(value: Any) -> str:
     """The type of an array's cells, as numpy, PyTorch and JAX name it; "" where it has none."""
-    found = DTYPE.search(str(getattr(value, "dtype", "")))
-    return found[0] if found else ""
+    dtype = DTYPE.search(str(getattr(value, "dtype", "")))
+    return dtype[0] if dtype else ""
 
 
 def _is_turned(value: Any) -> bool:

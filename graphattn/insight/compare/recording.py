@@ -159,14 +159,14 @@ class Recording:
 
     def need(self, name: str) -> Recorded:
         """As `find`; a `GraphError` where there is none."""
-        found = self.find(name)
-        if found is None:
+        tensor = self.find(name)
+        if tensor is None:
             known = list(self.tensors)
             raise GraphError(
                 f"{self.title} has no tensor {nested.shown(name)}; expected one of {listed(known)}"
                 + suggest(name, known)
             )
-        return found
+        return tensor
 
 
 def deviation(cells: Sequence[float]) -> float:

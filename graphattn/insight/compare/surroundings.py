@@ -66,16 +66,16 @@ class Surroundings:
         graph = self.matched.graph
         if graph is None:
             return []
-        found: list[Recorded] = []
+        tensors: list[Recorded] = []
         nodes = [self.matched.refs[key].node]
         for _ in range(2):
             refs = [ref for name in nodes for ref in graph.nodes[name].operands if ref is not None]
             for ref in refs:
                 tensor = self.matched.reference.tensors.get(graph.tensor_name(ref))
-                if tensor is not None and tensor not in found:
-                    found.append(tensor)
+                if tensor is not None and tensor not in tensors:
+                    tensors.append(tensor)
             nodes = [ref.node for ref in refs]
-        return found
+        return tensors
 
     @cached_property
     def dimensions(self) -> Dimensions:

@@ -43,9 +43,9 @@ def _in_order(matching: Matching) -> None:
             continue
         if any(yours is misfit for _, misfit in matching.misfits):
             continue
-        found = _next(matching, yours, order, before)
-        if found is not None:
-            before = order[found.name]
+        related = _next(matching, yours, order, before)
+        if related is not None:
+            before = order[related.name]
 
 
 def _next(

@@ -16,14 +16,14 @@ def by_value(matching: Matching) -> None:
     order = {name: i for i, name in enumerate(matching.reference.tensors)}
     last = -1
     for yours in matching.open_yours():
-        found = _same_value(matching, yours, order, last)
-        if found is not None:
-            if found.name in matching.used_reference:
-                matching.copies.append((yours.name, found.name))
+        same = _same_value(matching, yours, order, last)
+        if same is not None:
+            if same.name in matching.used_reference:
+                matching.copies.append((yours.name, same.name))
                 matching.used_yours.add(yours.name)
             else:
-                matching.add(found.name, found, yours, "value")
-                last = order[found.name]
+                matching.add(same.name, same, yours, "value")
+                last = order[same.name]
             continue
         if not _stacked_by_value(matching, yours):
             fused_by_value(matching, yours)

@@ -35,9 +35,9 @@ def families(recording: Recording) -> list[Family]:
     """The families of a recording, in order of their first members."""
     groups: dict[tuple[str, int], dict[int, Recorded]] = {}
     for name, tensor in recording.tensors.items():
-        for place, found in enumerate(re.finditer(r"\d+", name)):
-            pattern = f"{name[: found.start()]}*{name[found.end() :]}"
-            groups.setdefault((pattern, place), {})[int(found[0])] = tensor
+        for place, number in enumerate(re.finditer(r"\d+", name)):
+            pattern = f"{name[: number.start()]}*{name[number.end() :]}"
+            groups.setdefault((pattern, place), {})[int(number[0])] = tensor
     made = []
     for (pattern, _), members in groups.items():
         count = len(members)

@@ -33,9 +33,9 @@ SILENT = {"proj", "states", "self", "linear", "layer", "attention", "mha", "mode
 @lru_cache(REMEMBERED)
 def words(name: str) -> frozenset[str]:
     """The words and numbers of a name, however it joins them."""
-    found: list[str] = [word.lower() for word in WORDS.findall(name)]
-    found = [SAME_WORD.get(word, word) for word in found]
-    return frozenset(word for word in found if word not in DROPPED)
+    parts: list[str] = [word.lower() for word in WORDS.findall(name)]
+    parts = [SAME_WORD.get(word, word) for word in parts]
+    return frozenset(word for word in parts if word not in DROPPED)
 
 
 @lru_cache(REMEMBERED)
@@ -57,8 +57,8 @@ def unnumbered(meant: frozenset[str]) -> frozenset[str]:
 def endings(name: str) -> set[frozenset[str]]:
     """The words of each dotted ending of a name, heads aside."""
     parts = name.split(".")
-    found = {words(".".join(parts[start:])) - {"head"} for start in range(len(parts))}
-    return {ending for ending in found if ending}
+    endings = {words(".".join(parts[start:])) - {"head"} for start in range(len(parts))}
+    return {ending for ending in endings if ending}
 
 
 def unique_by_words(

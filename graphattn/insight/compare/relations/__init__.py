@@ -65,20 +65,20 @@ def relations(reference: Recorded, yours: Recorded, context: Context | None = No
     ):
         return []
     sides = Sides(reference, yours, context)
-    found: list[Relation] = []
+    named: list[Relation] = []
     if sides.bools and sides.same_shape:
         return list(masks(sides))
     finders = SAME_SHAPE if sides.same_shape else OTHER_SHAPE
     for finder in finders:
         holding = list(finder(sides))
-        found += holding
+        named += holding
         if holding and finder not in GOES_ON:
-            found += [relation for other in ALSO.get(finder, ()) for relation in other(sides)]
+            named += [relation for other in ALSO.get(finder, ()) for relation in other(sides)]
             break
-    if not found and not sides.same_shape:
+    if not named and not sides.same_shape:
         shape = sizes(yours.shape)
-        found.append(Relation("shape", f"of another shape, {shape}", {"shape": list(yours.shape)}))
-    return found
+        named.append(Relation("shape", f"of another shape, {shape}", {"shape": list(yours.shape)}))
+    return named
 
 
 def simple_relation(reference: Recorded, yours: Recorded) -> Relation | None:

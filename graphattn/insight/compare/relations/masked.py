@@ -19,11 +19,11 @@ def masks(sides: Sides) -> Iterator[Relation]:
     agree = (close and claimed(checks, sides.chance)) or not cells
     only_reference = sum(x and not y for x, y in zip(sides.hidden_reference, sides.hidden_yours))
     only_yours = sum(y and not x for x, y in zip(sides.hidden_reference, sides.hidden_yours))
-    told = []
+    changes = []
     if only_reference:
-        told.append(f"{only_reference} cells that are masked in the reference are visible in yours")
+        changes.append(f"{only_reference} cells that are masked in the reference are visible in yours")
     if only_yours:
-        told.append(f"{only_yours} cells that are visible in the reference are masked in yours")
+        changes.append(f"{only_yours} cells that are visible in the reference are masked in yours")
     pattern = _mask_pattern(sides)
     detail = {
         "masked in the reference only": only_reference,
@@ -31,9 +31,9 @@ def masks(sides: Sides) -> Iterator[Relation]:
         "pattern": pattern,
     }
     text = (
-        f"the reference but for its mask: {' and '.join(told)}"
+        f"the reference but for its mask: {' and '.join(changes)}"
         if agree
-        else f"masked elsewhere: {' and '.join(told)}"
+        else f"masked elsewhere: {' and '.join(changes)}"
     )
     yield Relation("masked cells", text + (f" ({pattern})" if pattern else ""), detail)
 

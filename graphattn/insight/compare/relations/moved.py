@@ -36,13 +36,13 @@ def _order(reference: list[list[float]], yours: list[list[float]], limit: float)
     left = list(range(len(reference)))
     order: list[int] = []
     for i, row in enumerate(yours):
-        found = i if i in left and row_near(reference[i], row, limit) else None
-        if found is None:
-            found = next((k for k in left if row_near(reference[k], row, limit)), None)
-        if found is None:
+        row_of = i if i in left and row_near(reference[i], row, limit) else None
+        if row_of is None:
+            row_of = next((k for k in left if row_near(reference[k], row, limit)), None)
+        if row_of is None:
             return None
-        left.remove(found)
-        order.append(found)
+        left.remove(row_of)
+        order.append(row_of)
     return order
 
 
