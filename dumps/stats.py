@@ -95,7 +95,11 @@ def _of(tensor: TensorRow, trace: Trace) -> TensorStats:
 
 
 def _near(cell: Any, trace: Trace) -> float:
-    return trace.numbers.near(cell) if not isinstance(cell, (bool, int, float)) else float(cell)
+    """The nearest double; an infinity where there is none."""
+    try:
+        return trace.numbers.near(cell) if not isinstance(cell, (bool, int, float)) else float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
 
 
 def _sum(cells: Iterable[float]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import array
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,7 +103,8 @@ def _as_recorded(found: Record, trace: Trace) -> None:
 def _flat(value: Any, trace: Trace) -> array.array[float]:
     """The cells in row-major order, as doubles."""
     if trace.numbers is FLOAT:
-        return array.array("d", nested.flat(value))
+        with suppress(OverflowError):  # integers that no double holds are shown as infinite
+            return array.array("d", nested.flat(value))
     return array.array("d", (_near(trace.numbers.near, cell) for cell in nested.flat(value)))
 
 

@@ -18,13 +18,16 @@ that shows a composite as one node. Numbers keep 16 digits.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+from graphattn.core import nested
 from graphattn.core.errors import GraphError
 
 if TYPE_CHECKING:
     from graphattn.core.trace import Trace
 
+LARGEST = int(sys.float_info.max)
 CELLS = 100_000
 """The most formulas that one workbook holds."""
 
@@ -37,6 +40,11 @@ def workbook(trace: Trace) -> bytes:
         raise GraphError(
             "workbooks are written by XlsxWriter; expected `pip install 'graphattn[workbook]'`"
         ) from None
+    for name in trace.names:
+        if trace.spec(name).kind == "int" and any(abs(cell) > LARGEST for cell in nested.flat(trace[name])):
+            raise GraphError(
+                f"{name} holds an integer that no double holds; expected smaller ones in a workbook"
+            )
     from graphattn.dumps.workbook.sheets import written
     from graphattn.dumps.workbook.tables import tables
 

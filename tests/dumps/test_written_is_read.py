@@ -14,6 +14,7 @@ from graphattn.core import limits, nested
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.load import load
+from graphattn.dumps.page import write_page
 
 ENDINGS = (".txt", ".json", "/", ".npz")
 HUGE = 10**140_000
@@ -133,3 +134,14 @@ def test_what_is_larger_than_is_read_is_not_written(tmp_path, monkeypatch):
         trace.save(tmp_path / "t.txt")
     monkeypatch.setenv(limits.VARIABLE, str(100 * limits.MOST_CELLS))
     assert written_is_read(trace, tmp_path) == ALL
+
+
+def test_integers_that_no_double_holds(tmp_path):
+    trace = traced(kind="int", feeds=[[10**400, 1], [2, -(10**400)]])
+    assert "∞" in str(trace.stats()) and str(trace).count("1" + "0" * 400) == 4
+    write_page(tmp_path / "t.html", trace)
+    pytest.importorskip("xlsxwriter")
+    with pytest.raises(
+        GraphError, match="x holds an integer that no double holds; expected smaller ones in a work"
+    ):
+        trace.save(tmp_path / "t.xlsx")
