@@ -11,7 +11,9 @@ from typing import Any
 from ..core.graph import Tensor
 from ..core.packed import LEAST, Packed
 
-FLOATS = ("float32", "float64", "float16", "bfloat16")
+EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""How far the next number after 1 is: torch.finfo(type).eps."""
+FLOATS = tuple(EPS)
 
 
 @dataclass

@@ -24,7 +24,9 @@ class Writes:
     def __init__(self, program: Program) -> None:
         self._group: dict[str, set[str]] = {}
         self._last: dict[str, int] = {}
+        self._made: dict[str, int] = {}
         for place, step in enumerate(program.steps):
+            self._made.update(dict.fromkeys(filter(None, step.outputs), place))
             for name in uses(list(step.arguments.values())):
                 self._last[name] = place
             if step.shares and step.first:
@@ -40,7 +42,8 @@ class Writes:
     def check(self, place: int, step: Step) -> None:
         """Refuse a step that writes to memory of which something else is used later."""
         others = self._group.get(step.first, set()) - {step.first, *step.outputs}
-        used = sorted(name for name in others if self._last.get(name, -1) > place)
+        before = (name for name in others if self._made.get(name, -1) < place)
+        used = sorted(name for name in before if self._last.get(name, -1) > place)
         if used:
             raise GraphError(
                 f"{step.told} writes to memory that {used[0]} shares, which is used later; expected a program"

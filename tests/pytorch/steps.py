@@ -14,7 +14,8 @@ def values_of(exported, args, kwargs):
 
     class Keeper(torch.fx.Interpreter):
         def run_node(self, n):
-            found[n.name] = value = super().run_node(n)
+            value = super().run_node(n)
+            found[n.name] = value.clone() if isinstance(value, torch.Tensor) else value
             return value
 
     given, stored = iter(flat(exported, args, kwargs)), {**exported.state_dict, **exported.constants}

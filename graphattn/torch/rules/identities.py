@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.graph import Tensor
-from ..values import FLOATS
+from ..values import EPS, FLOATS
 from .call import Call
 
 
@@ -26,6 +26,8 @@ def cast(c: Call, x: Any, dtype: Any = None, **_: Any) -> Tensor:
         c.refuse(f"numbers that are computed become {name}; expected floats to stay floats")
     if c.kind(x) != "float":
         c.refuse(f"computed {c.kind(x)}s become {name}; expected floats")
+    if dtype is not None and EPS[name] > EPS.get(c.dtype, 0):
+        c.note(f"numbers that become {name} in between are not rounded here")
     return c.tensor(x)
 
 

@@ -7,11 +7,9 @@ from typing import Any
 
 from ...conventions.torch import over_last_axes, whole_linear
 from ...core.graph import Tensor
+from ..values import EPS
 from .arithmetic import of_one
 from .call import Call
-
-EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-"""What rms_norm adds where eps is None: torch.finfo(type).eps."""
 
 
 def linear(c: Call, input: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -36,6 +34,7 @@ def native_layer_norm(c: Call, input: Any, normalized_shape: Any, weight: Any, b
 def rms_norm(
     c: Call, input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Tensor:
+    """eps=None is that of the program's type."""
     gamma = None if weight is None else c.tensor(weight)
     if eps is None:
         eps = EPS.get(c.dtype, EPS["float32"])
