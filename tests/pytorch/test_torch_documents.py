@@ -46,20 +46,17 @@ def test_commands_take_an_archive(saved, tmp_path):
     assert told.exit_code == 0 and "Σ exp" in told.output
     drawn = tmp_path / "gpt.svg"
     told = command("render", path, "--level", "head", "-o", str(drawn))
-    assert (
-        told.exit_code == 0 and "softmax" in drawn.read_text(encoding="utf-8")
-    ) or drawn.stat().st_size > 10_000
+    assert told.exit_code == 0
+    picture = drawn.read_text(encoding="utf-8")
+    assert all(name in picture for name in ("blocks1", "qkv", "attention", "embedding"))
     told = command("heads", path, "--feeds", feeds)
-    assert told.exit_code == 0 and "blocks0.attention.attention.head1" in told.output
+    assert told.exit_code == 0 and told.output.startswith("4 heads")
 
 
 def test_what_is_not_fed_is_drawn_and_said(saved):
     told = command("trace", saved[0], "--tensor", "output")
     assert told.exit_code == 0
-    assert (
-        "has no feeds for ids: they are drawn at random (--seed 0)" in " ".join(told.output.split())
-        or told.stderr
-    )
+    assert "no feeds for ids: they are drawn at random (--seed 0)" in " ".join(told.output.split())
 
 
 def test_a_broken_archive_is_one_sentence(tmp_path):
@@ -67,5 +64,5 @@ def test_a_broken_archive_is_one_sentence(tmp_path):
     path.write_bytes(b"PK\x03\x04 and no more")
     told = command("trace", str(path))
     assert told.exit_code == 2
-    assert "broken.pt2 is not a whole .pt2 archive" in told.output + told.stderr
-    assert "Traceback" not in told.output + told.stderr
+    assert "broken.pt2 is not a whole .pt2 archive" in told.output
+    assert "Traceback" not in told.output
