@@ -21,7 +21,7 @@ RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u
 """What a terminal may take for a command, or that turns the direction of writing."""
 NASTY = 'a\x1b[31m\x07"<b>\u202e\x9b2J'
 LEFT_ALONE = ("output", "with_files", "dask")
-ONLY = {"check": ("cut.txt", "fails.py", "rubbish.xlsx", "wrong.py")}
+ONLY = {"check": ("cut.txt", "fails.py")}
 """Of a command that starts processes for each file, some are enough."""
 LEFT_OUT = {"demo": "it takes no file", "experiments": "it takes no file, and writes for minutes"}
 
