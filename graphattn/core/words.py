@@ -23,6 +23,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
@@ -165,6 +166,7 @@ def is_plain(text: str) -> bool:
     return text.isascii() or _ODD.search(text) is None
 
 
+@lru_cache(maxsize=1024)
 def _places(letter: str) -> int:
     if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
         return 0
