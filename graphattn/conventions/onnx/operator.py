@@ -195,6 +195,13 @@ def integers(what: str, value: Any) -> list[int]:
     return list(value)
 
 
+def only(value: Any) -> Any:
+    """The cell of a tensor that has but one, whatever its rank; anything else as it is."""
+    while isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    return value
+
+
 def switch(what: str, value: Any) -> bool:
     """An attribute that is 0 or 1."""
     if isinstance(value, (list, tuple)) or value not in (0, 1):

@@ -62,7 +62,8 @@ def _window(size: Any, output_datatype: int, periodic: int, factors: tuple[float
     """Σ factorₖ · cos(2π k i / n), n = size where it is periodic, size − 1 where it is symmetric."""
     count = number(size)
     angle = 2 * np.pi * np.arange(count) / (count if periodic else count - 1)
-    return sum(factor * np.cos(k * angle) for k, factor in enumerate(factors)).astype(_numpys(output_datatype))
+    terms = [factor * np.cos(k * angle) for k, factor in enumerate(factors)]
+    return np.sum(terms, axis=0).astype(_numpys(output_datatype))
 
 
 def _numpys(element_type: int) -> Any:

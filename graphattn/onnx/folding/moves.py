@@ -96,7 +96,7 @@ def Trilu(input: Any, k: Any = None, upper: int = 1) -> Any:
 
 
 @folds
-def Pad(data: Any, pads: Any, constant_value: Any = None, axes: Any = None, mode: str = "constant") -> Any:
+def Pad(data: Any, pads: Any, constant_value: Any = None, axes: Any = None, mode: Any = "constant") -> Any:
     given = ints(pads)
     places = list(range(data.ndim)) if axes is None else ints(axes)
     widths = [(0, 0)] * data.ndim

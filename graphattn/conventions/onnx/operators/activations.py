@@ -168,7 +168,11 @@ def Shrink(g: Graph, input: Tensor, *, bias: float = 0.0, lambd: float = 0.5) ->
 @operator("Y")
 def Swish(g: Graph, X: Tensor, *, alpha: float = 1.0) -> Outputs:
     """x · sigmoid(alpha · x)."""
-    return [g.silu(X)] if alpha == 1 else [g.multiply(X, g.sigmoid(g.scale(X, multiply=alpha)))]
+    return [swish(g, X, alpha)]
+
+
+def swish(g: Graph, x: Tensor, alpha: float) -> Tensor:
+    return g.silu(x) if alpha == 1 else g.multiply(x, g.sigmoid(g.scale(x, multiply=alpha)))
 
 
 @operator("Y")
@@ -176,4 +180,4 @@ def SwiGLU(g: Graph, A: Tensor, B: Tensor, *, alpha: float = 1.0) -> Outputs:
     """A · sigmoid(alpha · A) · B, of one shape."""
     if A.shape != B.shape:
         raise GraphError(f"A is {A.shape} and B is {B.shape}; expected one shape")
-    return [g.multiply(Swish.build(g, A, alpha=alpha)[0], B)]
+    return [g.multiply(swish(g, A, alpha), B)]

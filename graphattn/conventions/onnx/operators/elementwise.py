@@ -60,10 +60,14 @@ def Div(
 @operator("sum")
 def Sum(g: Graph, *data_0: Tensor) -> Outputs:
     """The sum of all inputs, from left to right."""
-    first, *others = data_0
+    return [summed(g, data_0)]
+
+
+def summed(g: Graph, xs: Sequence[Tensor]) -> Tensor:
+    first, *others = xs
     for other in others:
         first = g.add(first, other)
-    return [first]
+    return first
 
 
 @operator("Y")
@@ -117,7 +121,7 @@ def Tanh(g: Graph, input: Tensor) -> Outputs:
 @operator("mean")
 def Mean(g: Graph, *data_0: Tensor) -> Outputs:
     """The mean of all inputs."""
-    total = Sum.build(g, *data_0)[0]
+    total = summed(g, data_0)
     return [total] if len(data_0) == 1 else [g.divide(total, g.constant(len(data_0), name="count"))]
 
 
@@ -175,8 +179,12 @@ def Reciprocal(g: Graph, X: Tensor) -> Outputs:
 @operator("output")
 def Sign(g: Graph, input: Tensor) -> Outputs:
     """−1, 0 or 1; NaN stays NaN."""
-    below = g.where(g.is_positive(g.negate(input)), g.constant(-1), input, name="below_0")
-    return [g.where(g.is_positive(input), g.constant(1), below)]
+    return [_sign(g, input)]
+
+
+def _sign(g: Graph, x: Tensor) -> Tensor:
+    below = g.where(g.is_positive(g.negate(x)), g.constant(-1), x, name="below_0")
+    return g.where(g.is_positive(x), g.constant(1), below)
 
 
 @operator("output")
@@ -202,7 +210,7 @@ def Asinh(g: Graph, input: Tensor) -> Outputs:
     """sign x · ln(|x| + √(x² + 1))."""
     far = absolute(g, input)
     root = g.sqrt(g.add(g.multiply(input, input), g.constant(1)), name="root")
-    return [g.multiply(Sign.build(g, input)[0], g.log(g.add(far, root)))]
+    return [g.multiply(_sign(g, input), g.log(g.add(far, root)))]
 
 
 @operator("output")

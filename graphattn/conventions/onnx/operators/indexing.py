@@ -11,7 +11,7 @@ from ....core.axes import position
 from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
 from ....core.nested import at, flat, indices, shape_of, shown
-from ..operator import Cells, Indices, Outputs, Static, operator
+from ..operator import Cells, Indices, Outputs, Static, only, operator
 from .places import (
     alike,
     along,
@@ -85,25 +85,15 @@ def _rows(ids: Any, sizes: Sequence[int], shape: Sequence[int], batch_dims: int 
 @operator("output")
 def OneHot(g: Graph, indices: Static, depth: Static, values: Cells, *, axis: int = -1) -> Outputs:
     """values[1] where the index along a new axis of `depth` is that of `indices`, values[0] elsewhere."""
-    while isinstance(depth, (list, tuple)) and len(depth) == 1:
-        depth = depth[0]
-    sizes, n = shape_of(indices), int(depth)
+    sizes, n = shape_of(indices), int(only(depth))
     place = position(axis, len(sizes) + 1)
-    shape = (*sizes[:place], n, *sizes[place:])
-    inside = prod(sizes[place:])
-    cells = list(flat(indices))
-    hot = [
-        int(
-            int(cells[i // (n * inside) * inside + i % inside]) % n == i // inside % n
-            and _is_index(cells, i, n, inside)
-        )
-        for i in range(prod(shape))
-    ]
+    shape, inside = (*sizes[:place], n, *sizes[place:]), prod(sizes[place:])
+    cells = [int(index) for index in flat(indices)]
+    hot = []
+    for number in range(prod(shape)):
+        index = cells[number // (n * inside) * inside + number % inside]
+        hot.append(int(-n <= index < n and index % n == number // inside % n))
     return [taken(g, values, hot, shape)]
-
-
-def _is_index(cells: Sequence[Any], i: int, n: int, inside: int) -> bool:
-    return -n <= cells[i // (n * inside) * inside + i % inside] < n
 
 
 @operator("output")

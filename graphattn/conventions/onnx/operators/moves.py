@@ -10,7 +10,7 @@ from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
 from ....core.nested import flat, shown
 from ...call import rank
-from ..operator import Cells, Outputs, Static, integers, operator, switch, whole
+from ..operator import Cells, Outputs, Static, integers, only, operator, switch, whole
 from .places import along, cut, known, nothing
 
 
@@ -45,9 +45,7 @@ def Concat(g: Graph, *inputs: Cells, axis: int = 1) -> Outputs:
 @operator("output")
 def Trilu(g: Graph, input: Cells, k: Static | None = None, *, upper: int = 1) -> Outputs:
     """What is on or above (upper=0: below) the k-th diagonal; 0 elsewhere."""
-    while isinstance(k, (list, tuple)) and len(k) == 1:
-        k = k[0]
-    diagonal: Any = 0 if k is None else k
+    diagonal: Any = 0 if k is None else only(k)
     return [g.trilu(input, k=diagonal, upper=switch("upper", upper))]
 
 

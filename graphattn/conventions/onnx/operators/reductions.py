@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ....core.axes import position
 from ....core.graph import Graph, Tensor
-from ..operator import Outputs, Static, integers, operator, switch
+from ..operator import Outputs, Static, integers, only, operator, switch
 from .elementwise import absolute
 from .places import along
 
@@ -204,9 +204,7 @@ def CumProd(g: Graph, x: Tensor, axis: Static, *, exclusive: int = 0, reverse: i
 
 def _running(g: Graph, op: str, x: Tensor, axis: Static, exclusive: int, reverse: int, neutral: int) -> Tensor:
     """Runs of 1, 2, 4, … cells, each of which ends at its own cell."""
-    while isinstance(axis, (list, tuple)) and len(axis) == 1:
-        axis = axis[0]
-    place = position(axis, len(x.shape))
+    place = position(only(axis), len(x.shape))
     n, backwards = x.shape[place], switch("reverse", reverse)
     y = along(g, x, range(n - 1, -1, -1), place, name="backwards") if backwards else x
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....core.axes import position
 from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
-from ..operator import Outputs, Static, operator, switch
+from ..operator import Outputs, Static, only, operator, switch
 
 
 @operator("Values", "Indices")
@@ -16,9 +14,7 @@ def TopK(g: Graph, X: Tensor, K: Static, *, axis: int = -1, largest: int = 1, so
 
     The rank of a cell is how many come before it; the cell of rank r goes to place r.
     """
-    k: Any = K
-    while isinstance(k, (list, tuple)) and len(k) == 1:
-        k = k[0]
+    k = only(K)
     place = position(axis, len(X.shape))
     n = X.shape[place]
     if not isinstance(k, int) or not 0 <= k <= n:

@@ -7,7 +7,7 @@ from typing import Any
 from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
 from ....core.nested import shown
-from ..operator import Cells, Outputs, Static, operator
+from ..operator import Cells, Outputs, Static, only, operator
 from .places import floats, known
 
 
@@ -66,9 +66,7 @@ def Dropout(
     seed: int | None = None, is_test: int = 1, opset: int | None = None, outputs: int = 1,
 ) -> Outputs:  # fmt: skip
     """The data: nothing is dropped but in training, which is random. The mask is True everywhere."""
-    mode: Any = training_mode
-    while isinstance(mode, (list, tuple)) and len(mode) == 1:
-        mode = mode[0]
+    mode = only(training_mode)
     if not is_test:
         raise GraphError("is_test is 0, which drops cells at random; expected inference")
     if mode and (ratio is None or known(ratio) is None or float(known(ratio)) != 0.0):

@@ -15,7 +15,7 @@ from ....core.errors import GraphError
 from ....core.graph import Graph, Tensor
 from ....core.nested import shown
 from ..operator import Numbers, Outputs, Static, integers, operator, switch, whole
-from .elementwise import absolute, largest
+from .elementwise import absolute, largest, summed
 from .places import along, cut, floats
 
 
@@ -276,14 +276,7 @@ def AveragePool(
             inside *= sum(low <= place < high for place in places)
         counts.append(float(inside))
     count = g.reshape(g.constant(tuple(counts), name="counts"), w.out, name="counts_shaped")
-    return [g.divide(_sum(g, cells_of(g, X, w)), count)]
-
-
-def _sum(g: Graph, xs: Sequence[Tensor]) -> Tensor:
-    total = xs[0]
-    for x in xs[1:]:
-        total = g.add(total, x)
-    return total
+    return [g.divide(summed(g, cells_of(g, X, w)), count)]
 
 
 @operator("Y")
@@ -299,7 +292,7 @@ def LpPool(
     power = far
     for _ in range(p - 1):
         power = g.multiply(power, far)
-    total = _sum(g, cells_of(g, power, w))
+    total = summed(g, cells_of(g, power, w))
     if p <= 2:
         return [total if p == 1 else g.sqrt(total)]
     return [g.exp(g.divide(g.log(total, name="log"), g.constant(p, name="p")))]
