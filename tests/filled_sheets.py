@@ -8,6 +8,7 @@ from pathlib import Path
 from graphattn.builtin import specimen
 from graphattn.core import nested
 from graphattn.core.cells import evaluate
+from graphattn.core.numbers import FLOAT
 from graphattn.dumps.worksheet.self_check import blanks
 from graphattn.worksheet import Worksheet, worksheet
 from graphattn.worksheet.by_hand import NEAR
@@ -41,13 +42,13 @@ def worked(sheet, change):
     for table in sheet.tables:
         for index in indices(table):
             own[table.place(index)] = float(nested.at(table.tensor.value, index))
-    written = {}
+    written, numbers = {}, NEAR if sheet.nice else FLOAT
     todo = squares(sheet)
     for table in sheet.tables:
         pending = {b.place: b for b in todo if b.table is table}
         for place, blank in pending.items():
             tree = blank.helper.expression if blank.helper else table.expressions[blank.index]
-            value = evaluate(tree, lambda cell, t=table: _read(t, cell, own), NEAR, _known(table, tree, own))
+            value = evaluate(tree, lambda cell, t=table: _read(t, cell, own), numbers, _known(table, tree, own))
             written[place] = own[place] = change(blank, value)
     return written
 

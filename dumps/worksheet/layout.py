@@ -25,8 +25,8 @@ MARGIN = 40
 LEFT = MARGIN + 22
 """Where panels begin: arrows pass between there and the margin."""
 TOP, BOTTOM = 104, HEIGHT - 52
-SIZES = (42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22)
-"""The sides of a square, the largest that fits is taken."""
+SIZES = (42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 21, 20, 19)
+"""The sides of a square; the largest is taken that needs the fewest sides of paper (19 is 5 mm)."""
 ACROSS, DOWN = 50, 30
 """Between panels, at least."""
 MEET, BESIDE, PARTS = 46, 40, 16
@@ -117,11 +117,14 @@ class Page:
 
 def pages(sheet: Sheet) -> list[Page]:
     """The sides of a sheet: one, where the smallest squares fit on it."""
+    best: list[list[Item]] = []
     for side in SIZES:
         placed = list(_packed(sheet, side))
-        if len(placed) == 1:
+        if not best or len(placed) < len(best):
+            best = placed
+        if len(best) == 1:
             break
-    return [Page(items) for items in placed]
+    return [Page(items) for items in best]
 
 
 # ---------------------------------------------------------------- panels on pages

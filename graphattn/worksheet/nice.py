@@ -275,10 +275,11 @@ def _broken(needs: Needs, values: Sequence[Any]) -> list[Fraction]:
 
 
 def _dull(needs: Needs, values: Sequence[Any]) -> bool:
-    """Whether a tensor to be filled in says one number over and over, or shares are mostly the same."""
+    """Whether a tensor to be filled in says one number over and over, or little but 0, or its shares are mostly
+    the same."""
     for name in needs.blank:
         cells = [value for value in (values[place] for place in needs.spans[name]) if value != HIDDEN]
-        if len(cells) > 3 and len(set(cells)) < 2:
+        if len(cells) > 3 and (len(set(cells)) < 2 or 3 * cells.count(0) > 2 * len(cells)):
             return True
     for name in needs.shares:
         size = max(needs.specs[name].shape[-1], 1) if needs.specs[name].rank else 1

@@ -6,13 +6,16 @@ import io
 import json
 import sys
 import zipfile
+from random import Random
 
 import pytest
 from filled_sheets import answers, attention, filled, skipped, slips, squares, worked
 
-from graphattn import GraphError
+from graphattn import Graph, GraphError
 from graphattn.check import check
 from graphattn.cli import main
+from graphattn.worksheet import worksheet
+from graphattn.worksheet.restored import restored
 
 pytest.importorskip("xlsxwriter")
 openpyxl = pytest.importorskip("openpyxl")
@@ -38,6 +41,15 @@ def test_right_is_right(sheet, tmp_path):
 def test_rounding_at_every_step_marks_nothing(sheet, tmp_path, digits):
     report = check(filled(sheet, worked(sheet, lambda _, v: round(v, digits)), tmp_path / "a.xlsx"))
     assert report.credit == len(report.marks)
+
+
+def test_rounding_marks_nothing_on_a_sheet_of_decimals(tmp_path):
+    graph = Graph("gelu")
+    graph.output(y=graph.softmax(graph.gelu(graph.input("x", (2, 3)), name="raised"), name="y"))
+    sheet = worksheet(graph, seed=1)
+    assert not sheet.nice
+    report = check(filled(sheet, worked(sheet, lambda _, v: round(v, 3)), tmp_path / "a.xlsx"))
+    assert report.credit == len(report.marks) > 10
 
 
 @pytest.mark.parametrize("number", range(10))
@@ -178,6 +190,40 @@ def test_what_is_no_worksheet_is_one_sentence(sheet, tmp_path, capsys, name):
     assert code(["check", str(path)]) == 2
     told = capsys.readouterr().err
     assert words in told and told.count("\n") == 1 and "Traceback" not in told, told
+
+
+JUNK = (
+    None, True, -1, 1e308, 10**30, "", "1e999999", [], {}, [[]], [1, [2]], {"float": "nan"}, [[1, 2], [3, 4]],
+)  # fmt: skip
+
+
+def _places(data, path=()):
+    yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from _places(value, (*path, key))
+
+
+def test_an_exercise_that_was_tampered_with_is_read_or_refused(sheet):
+    """Something in it is replaced or left out, 150 times: an exercise or a sentence, nothing else."""
+    random, refused = Random(5), 0
+    text = json.dumps(sheet.data())
+    for _ in range(150):
+        data = json.loads(text)
+        *path, last = random.choice([place for place in _places(data) if place])
+        parent = data
+        for key in path:
+            parent = parent[key]
+        if random.random() < 0.3:
+            del parent[last]
+        else:
+            parent[last] = random.choice(JUNK)
+        try:
+            restored(json.dumps(data), "a.xlsx")
+        except GraphError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 75
 
 
 def test_without_openpyxl_a_sentence_names_the_extra(sheet, tmp_path, monkeypatch):
