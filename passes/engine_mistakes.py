@@ -3,18 +3,22 @@
     for mistake in engine_mistakes(graph, of, wrt):
         mistake.phrase, mistake.tensors, mistake.graph()     the gradient graph with that mistake in it
 
-The rules of the ops are right here; what is wrong is what the engine does with what they give. A cotangent is
-overwritten where it should be added (micrograd's first version), one path is forgotten, a tensor is cut off
-from the graph (`.detach()`, `.item()`), a shared tensor hands its cotangent on before all of it has arrived,
-gradients are not set to zero between two calls.
+Mostly the rules of the ops are right, and what is wrong is what the engine does with what they give. A
+cotangent is overwritten where it should be added (micrograd's first version), one path is forgotten, a tensor
+is cut off from the graph (`.detach()`, `.item()`), a shared tensor hands its cotangent on before all of it has
+arrived, gradients are not set to zero between two calls. Last come the rules: of all nodes of an op, what an
+operand is handed has the other sign, is left out, transposed, exchanged, not summed over the tokens that share
+a bias.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from graphattn.core.graph import Graph, Ref
+from graphattn.core.graph import Graph, Node, Ref
+from graphattn.core.op import Op
 from graphattn.passes.gradient import differentiate
 
 
@@ -72,6 +76,79 @@ def engine_mistakes(graph: Graph, of: Sequence[str], wrt: Sequence[str]) -> Iter
                 "detached", f"with {name} detached from the graph: nothing goes back through it", (name,),
                 False, made(lambda at, found, ref=ref: [] if at == ref else found),
             )  # fmt: skip
+    yield from _rules(graph, of, wrt)
+
+
+Handed = tuple[Any, ...]
+
+
+def _rules(graph: Graph, of: Sequence[str], wrt: Sequence[str]) -> Iterator[EngineMistake]:
+    """What the rules of one op hand on, wrong in one way in all of its nodes."""
+    nodes: dict[Op, list[str]] = {}
+    slots: dict[Op, int] = {}
+
+    def note(node: Node, dy: Any, given: Handed) -> Handed:
+        name = graph.tensor_name(Ref(node.name)) if node.name in graph.nodes else ""
+        nodes.setdefault(node.op, []).append(name)
+        slots[node.op] = max(slots.get(node.op, 0), min(len(given), SLOTS))
+        return given
+
+    differentiate(graph, of, wrt, handing=note)
+
+    def made(op: Op, wrong: Callable[[Any, Handed], Handed]) -> Callable[[], Graph]:
+        def handing(node: Node, dy: Any, given: Handed) -> Handed:
+            return wrong(dy, given) if node.op is op else given
+
+        return lambda: differentiate(graph, of, wrt, handing=handing).graph
+
+    for op, count in slots.items():
+        names = tuple(filter(None, nodes[op]))
+        for slot in range(count):
+            own = op.operand_name(slot)
+            for told, change in HANDED:
+                words = f"with {told.format(own)} in the gradient of {op.title}"
+                wrong = made(op, lambda dy, given, s=slot, c=change: _instead(given, s, c(dy, given[s])))
+                yield EngineMistake("rule", words, names, False, wrong)
+        if count > 1:
+            a, b = op.operand_name(0), op.operand_name(1)
+            words = f"with what is handed to {a} and {b} exchanged in the gradient of {op.title}"
+            yield EngineMistake(
+                "rule", words, names, False, made(op, lambda dy, given: (given[1], given[0], *given[2:]))
+            )
+
+
+SLOTS = 4
+"""How many operands of an op are looked at."""
+HANDED: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
+    ("nothing handed to {}", lambda dy, x: None),
+    ("the other sign of what is handed to {}", lambda dy, x: None if x is None else -x),
+    ("the incoming gradient handed to {} as it is, not summed", lambda dy, x: _as_it_is(dy, x)),
+    ("the mean, not the sum, handed to {}", lambda dy, x: _mean(dy, x)),
+    ("what is handed to {} divided by the number of tokens", lambda dy, x: _by_tokens(dy, x)),
+    ("what is handed to {} transposed", lambda dy, x: None if x is None or len(x.shape) < 2 else x.T),
+    ("what is handed to {} doubled", lambda dy, x: None if x is None else x + x),
+)  # fmt: skip
+
+
+def _instead(given: Handed, slot: int, other: Any) -> Handed:
+    return (*given[:slot], other, *given[slot + 1 :])
+
+
+def _as_it_is(dy: Any, x: Any) -> Any:
+    return x if isinstance(dy, tuple) else dy
+
+
+def _mean(dy: Any, x: Any) -> Any:
+    """Divided by how many cells of dy went into one."""
+    if x is None or isinstance(dy, tuple) or x.spec.size >= dy.spec.size or not x.spec.size:
+        return x
+    return x.graph.scale(x, divide=dy.spec.size / x.spec.size)
+
+
+def _by_tokens(dy: Any, x: Any) -> Any:
+    if x is None or isinstance(dy, tuple) or len(dy.shape) < 2 or not dy.shape[-2]:
+        return x
+    return x.graph.scale(x, divide=dy.shape[-2])
 
 
 def _arrivals(graph: Graph, of: Sequence[str], wrt: Sequence[str]) -> dict[Ref, int]:

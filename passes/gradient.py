@@ -71,6 +71,8 @@ def gradient(graph: Graph, of: str | Iterable[str], wrt: str | Iterable[str] | N
 
 Arriving = Callable[[Ref, list[Ref]], list[Ref]]
 """(tensor, cotangents that arrive at it) → those that are summed up: all of them, where the engine is right."""
+Handing = Callable[[Node, Any, tuple[Any, ...]], tuple[Any, ...]]
+"""(node, the cotangent of its result, what its rule gives for its operands) → what these are handed."""
 
 
 def differentiate(
@@ -78,16 +80,17 @@ def differentiate(
     of: str | Iterable[str],
     wrt: str | Iterable[str] | None = None,
     arriving: Arriving | None = None,
+    handing: Handing | None = None,
 ) -> Differentiated:
     """As `gradient`, with the names of what is fed and of what comes out. It is kept with the graph
-    until that grows. `arriving` is how an engine goes wrong that does not sum up all that arrives (see
-    `engine_mistakes`)."""
+    until that grows. `arriving` is how an engine goes wrong that does not sum up all that arrives, `handing`
+    how rules go wrong (see `engine_mistakes`)."""
     if not isinstance(graph, Graph):
         raise GraphError(f"gradient got {typed(graph)}; expected a Graph")
     asked = _names(of, "of")
     wanted = None if wrt is None else _names(wrt, "wrt")
-    if arriving is not None:
-        return _Backward(graph, asked, wanted, arriving).result()
+    if arriving is not None or handing is not None:
+        return _Backward(graph, asked, wanted, arriving, handing).result()
     return graph.kept(("gradient", asked, wanted), lambda: _Backward(graph, asked, wanted).result())
 
 
@@ -139,9 +142,11 @@ class _Backward:
     """One derivation: the old graph with its backward nodes first as they come, then put in order."""
 
     def __init__(
-        self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None, arriving: Arriving | None = None
-    ) -> None:
+        self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None, arriving: Arriving | None = None,
+        handing: Handing | None = None,
+    ) -> None:  # fmt: skip
         self.arriving = arriving
+        self.handing = handing
         self.old = expand_all(graph, without_rule)
         self.of = {name: self._float(name, "of") for name in of}
         names = [n for n, spec in self.old.inputs.items() if spec.kind == "float"] if wrt is None else wrt
@@ -325,9 +330,12 @@ class _Backward:
                 f"the gradient rule of {op.name} gave {type(built).__name__} for {node.name!r};"
                 f" expected a tuple of {len(operands)} cotangents, one for each operand"
             )
+        if self.handing is not None:
+            built = self.handing(node, incoming[0] if single else incoming, built)
         for slot, (ref, cotangent) in enumerate(zip(node.operands, built, strict=False)):
             if ref is not None and ref in active and cotangent is not None:
-                self._check(node, slot, ref, cotangent)
+                if self.handing is None:
+                    self._check(node, slot, ref, cotangent)
                 self.found.setdefault(ref, []).append(cotangent.ref)
 
     def _check(self, node: Node, slot: int, ref: Ref, cotangent: Any) -> None:

@@ -19,7 +19,7 @@ from ..core.nested import rows
 from ..core.numbers import Numbers
 from ..core.numbers import divide as quotient
 from ..core.numbers import total as exact_sum
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 from ..core.words import listed
 
 
@@ -59,12 +59,31 @@ def kernel(numbers: Numbers, x: Spec, gamma, beta, *, eps) -> Kernel:
 
 def expand(g, x, gamma, beta, *, eps):
     deviation, root = _parts(g, x, eps)
-    y = g.divide(deviation, root, name="normalized")
+    return _affine(g, g.divide(deviation, root, name="normalized"), gamma, beta)
+
+
+def _affine(g, y, gamma, beta):
     if gamma is not None:
         y = g.multiply(y, gamma, name="scaled")
     if beta is not None:
         y = g.add(y, beta, name="shifted")
     return y
+
+
+def by_standard_deviation(g, x, gamma, beta, *, eps):
+    d = x.shape[-1]
+    if d < 2:
+        return None
+    deviation = g.subtract(x, g.reduce_mean(x))
+    squares = g.reduce_sum(g.multiply(deviation, deviation))
+    root = g.add(g.sqrt(g.scale(squares, divide=d - 1)), g.constant(str(eps)))
+    return _affine(g, g.divide(deviation, root), gamma, beta)
+
+
+def over_rows(g, x, gamma, beta, *, eps):
+    if len(x.shape) < 2:
+        return None
+    return _affine(g, g.transpose(g.layernorm(g.transpose(x), eps=eps)), gamma, beta)
 
 
 def _parts(g, x, eps):
@@ -161,6 +180,15 @@ register(
         masked=masks.first,
         warn=warn,
         note=note,
+        mistakes=(
+            Declared(
+                "by standard deviation",
+                "with (x − mean) / (s + eps), s the standard deviation with n − 1,",
+                by_standard_deviation,
+                "torch.std divides by n − 1; the paper divides by n, and adds eps inside the root.",
+            ),
+            Declared("over the rows", "with mean and variance over the tokens, not the features,", over_rows),
+        ),
         samples=(
             Sample((matrix,)),
             Sample((matrix, [1.5, 0.5, -1.0], [0.1, 0.0, 0.2]), {"eps": "1e-12"}),

@@ -94,48 +94,48 @@ def table(planted, columns, **options):
         print(f"{column}: {fine} of {total - hidden} that can be seen ({told})", flush=True)
 
 
-def right(runs=2000):
-    """Right code in many guises: no name."""
-    wrongly, undecided, done = [], 0, 0
+def right(runs=2000, step=100):
+    """Right code in many guises: no name. A line for every `step` runs."""
+    wrongly, unsure = [], []
     guises = list(gradient_mistakes.RIGHT_GUISES)
-    while done < runs:
-        for base in ("plain", "pe", "rope", "alibi", "softcap", "window", "gqa", "large"):
-            seed = done // 8
-            feeds = by_hand.feeds_of(base, seed)
-            graph = by_hand.intended(base)
-            guise = guises[done % len(guises)]
-            y = gradient_mistakes.RIGHT_GUISES[guise](base, feeds, graph)
-            found = diagnose(graph, feeds, {"y": y}, budget=5, pairs=False)
-            if found.findings:
-                wrongly.append((base, guise, seed, found.findings[0].phrase))
-            undecided += found.verdict != "right"
-            done += 1
-            if done >= runs:
-                break
-    print(
-        f"right code: {len(wrongly)} names in {done} runs; {undecided} not called right {wrongly[:5]}",
-        flush=True,
-    )
+    bases = ("plain", "pe", "rope", "alibi", "softcap", "window", "gqa", "large")
+    for done in range(runs):
+        base, seed, guise = bases[done % 8], done // 8, guises[done % len(guises)]
+        feeds = by_hand.feeds_of(base, seed)
+        graph = by_hand.intended(base)
+        y = gradient_mistakes.RIGHT_GUISES[guise](base, feeds, graph)
+        found = diagnose(graph, feeds, {"y": y}, budget=5, pairs=False)
+        if found.findings:
+            wrongly.append((base, guise, seed, found.findings[0].phrase))
+        elif found.verdict != "right":
+            unsure.append((base, guise, seed, found.verdict))
+        if not (done + 1) % step:
+            print(f"right code: {len(wrongly)} names in {done + 1} runs; {len(unsure)} not called right"
+                  f" {wrongly[:5]} {unsure[:5]}", flush=True)  # fmt: skip
 
 
-def noise(runs=500):
-    """Noise of the shape of the output: no name."""
+def noise(runs=510, step=30):
+    """Noise of the shape of the output, and outputs that no mistake gives: no name."""
     wrongly, done = [], 0
     given = [
         specimen("block", n=4, d=4, causal=True),
         specimen("attention", n=4, d=4),
         specimen("multi-head", n=4, d=4),
     ]
+    rights = [run(s.graph, s.feeds)[next(iter(s.graph.outputs))] for s in given]
     while done < runs:
         random = Random(done)
-        for s in given:
+        for s, right in zip(given, rights, strict=True):
             name, out = next(iter(s.graph.outputs.items()))
             value = nested.build(out.shape, lambda *_, r=random: r.gauss(0, 1))
+            if done % 2:  # the right output, with noise of a tenth of its size
+                value = nested.build(out.shape, lambda i, j, v=value, y=right: y[i][j] + v[i][j] / 10)
             found = diagnose(s.graph, s.feeds, {name: value}, budget=60, pairs=False)
             if found.findings:
                 wrongly.append(found.findings[0].phrase)
             done += 1
-    print(f"noise: {len(wrongly)} names in {done} runs {wrongly[:5]}", flush=True)
+        if not done % step:
+            print(f"noise: {len(wrongly)} names in {done} runs {wrongly[:5]}", flush=True)
 
 
 def pairs(count=40):

@@ -23,7 +23,7 @@ from ...core.run import run
 from ..compare import compare
 from ..compare.reading import read
 from .accuracy import Accuracy, accuracy_of
-from .backward import differentiated
+from .backward import Backward, differentiated
 from .classes import classes, same
 from .levels import Level, levels
 from .observed import read_observed
@@ -60,7 +60,7 @@ def diagnose(
     backward = differentiated(graph.at("op"), recording.tensors, feeds or {})
     graph = graph if backward is None else backward.graph
     fine = graph.at("op")
-    theirs, fed = read_observed(fine, recording, feeds)
+    theirs, fed = read_observed(fine, recording, feeds, backward.gradients if backward else ())
     accuracy = accuracy_of([o.theirs for o in theirs], precision)
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
     stages = list(levels(graph, theirs, fed, accuracy, declared))
@@ -69,8 +69,7 @@ def diagnose(
         return _done("right", [], graph, accuracy, stages[0], search)
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
         return _blank(graph, accuracy, stages[0], search)
-    hits = search.engines(stages[0], backward, True) if backward else []
-    hits = hits or search.singles(stages)
+    hits = _gradients(search, stages, backward) if backward else search.singles(stages)
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True, others={}) for stage in stages])
     if not hits and stages[0].stands and not search.over:
@@ -82,8 +81,6 @@ def diagnose(
                 "no one mistake explains it all: each of these explains one tensor from its inputs"
             )
             return done
-    if not hits and backward:
-        hits = search.engines(stages[0], backward, False)
     if not hits and pairs and not search.over:
         search.budget = search.seconds + (PAIRS if budget is None else budget)
         hits = look_for_pairs(search, stages)
@@ -94,6 +91,13 @@ def diagnose(
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
     verdict = "harmless" if _harmless(findings[0], fine, fed) else "mistake"
     return _done(verdict, findings, graph, accuracy, stages[0], search)
+
+
+def _gradients(search: Search, stages: list[Level], backward: Backward) -> list[Hit]:
+    """Wrong engines, then likely changes of single steps, wrong rules of whole ops, and all other changes."""
+    hits = search.engines(stages[0], backward, True) or search.singles(stages[:1], (False,))
+    hits = hits or search.engines(stages[0], backward, False)
+    return hits or search.singles(stages)
 
 
 def _one_by_one(search: Search, stages: list[Level]) -> list[list[Hit]]:

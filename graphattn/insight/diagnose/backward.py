@@ -7,7 +7,7 @@ cotangent is fed (`d_y` for y).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from ...core.graph import Graph
 from ...core.run import run
 from ...passes.engine_mistakes import EngineMistake, engine_mistakes
 from ...passes.gradient import differentiate
-from .judge import Judge, apart, within
+from .judge import Judge, alike, apart, widest, within
 from .observed import rows_of
 
 PREFIX = "d_"
@@ -30,6 +30,11 @@ class Backward:
     forward: Graph
     of: tuple[str, ...]
     wrt: tuple[str, ...]
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        """How the gradients are called."""
+        return tuple(f"{PREFIX}{name}" for name in self.wrt)
 
     def mistakes(self, everywhere: bool) -> Iterator[EngineMistake]:
         """Wrong engines, by whether they go wrong everywhere."""
@@ -66,13 +71,7 @@ def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:
     largest = 0.0
     for o, rank, room in zip(judge.observed, judge.ranks, judge.strict, strict=True):
         rows = rows_of(trace[o.name], rank)
-        if not within(rows, o.rows, _wider(room)):
+        if not alike(rows, o.rows) or not within(rows, o.rows, widest(room, o.rows)):
             return None
         largest = max(largest, apart(rows, o.rows))
     return largest
-
-
-def _wider(room: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The room that a gradient of another size may need: that of the largest cell of the tensor."""
-    most = max((m for row in room for m in row), default=0.0)
-    return [[most] * len(row) for row in room]

@@ -152,18 +152,23 @@ class Judge:
         self.rows = [rows_of(v, r) for v, r in zip(self.values, self.ranks, strict=True)]
         self.strict = self._room(FEW)
         if all(
-            _apart_by(r, o.rows, s) < NEARLY
+            alike(r, o.rows) and _apart_by(r, o.rows, s) < NEARLY
             for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
         ):
             self.strict = self._room(RUNS)
         self.loose = [[_wide(room, self.accuracy) for room in rows] for rows in self.strict]
         self.agree = [
-            within(r, o.rows, s) for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
+            alike(r, o.rows) and within(r, o.rows, s)
+            for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
         ]
         self.key, self.row = self._key()
 
     def _room(self, runs: int) -> list[list[list[float]]]:
-        return allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy, runs=runs)
+        room = allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy, runs=runs)
+        return [
+            own if alike(own, o.rows) else widest(own, o.rows)
+            for own, o in zip(room, self.observed, strict=True)
+        ]
 
     @property
     def size(self) -> int:
@@ -181,6 +186,8 @@ class Judge:
         if not wrong:
             return 0, None
         key = wrong[0]
+        if not alike(self.rows[key], self.observed[key].rows):
+            return key, None
         ratios = [
             max((_ratio(x, y, m) for x, y, m in zip(a, b, room, strict=True)), default=0.0)
             for a, b, room in zip(self.rows[key], self.observed[key].rows, self.strict[key], strict=True)
@@ -195,6 +202,11 @@ class Judge:
         if row is not None:
             (value,) = evaluate(self.intended, rewrite, [self.refs[key]], row)
             if not near(value[0], theirs[row], loose[row]):
+                return False
+        elif len(self.refs) > 1:
+            (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
+            rows = rows_of(value, self.ranks[key])
+            if len(rows) != len(theirs) or not all(map(near, rows, theirs, loose)):
                 return False
         values = evaluate(self.intended, rewrite, self.refs)
         for value, rank, o, room in zip(values, self.ranks, self.observed, self.loose, strict=True):
@@ -218,12 +230,23 @@ class Judge:
         key = self.key
         (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
         rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
-        if len(rows) != len(theirs) or any(len(a) != len(b) for a, b in zip(rows, theirs, strict=True)):
+        if not alike(rows, theirs):
             return 0, math.inf
         total = sum(
             (x - y) ** 2 for a, b in zip(rows, theirs, strict=True) for x, y in zip(a, b, strict=True) if x != y
         )
         return agreeing(rows, theirs, self.strict[key]), math.sqrt(total) if total == total else math.inf
+
+
+def alike(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> bool:
+    """Whether two tensors have as many rows, as long."""
+    return len(a) == len(b) and all(len(x) == len(y) for x, y in zip(a, b, strict=True))
+
+
+def widest(room: Sequence[Sequence[float]], rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The largest room of a tensor, for one of another shape."""
+    most = max((m for row in room for m in row), default=0.0)
+    return [[most] * len(row) for row in rows]
 
 
 def _ratio(x: float, y: float, most: float) -> float:

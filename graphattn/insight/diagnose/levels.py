@@ -72,7 +72,7 @@ class Level:
         return Judge(self.intended, self.observed if self.judged is None else self.judged, self.accuracy)
 
     def variants(self, rest: bool = False) -> list[Variant]:
-        """Every variant that can reach what differs, by price; of roles first, then the `rest`: of one node of
+        """Every variant that reaches all that differs, by price; of roles first, then the `rest`: of one node of
         several alike, and the unlikely."""
         if self.name == "guise" and rest:
             return []
@@ -87,7 +87,7 @@ class Level:
         found = [
             variant
             for variant in variants(self.intended, fresh, generators, rest, self.name == "op")
-            if any(below[name] >> place & 1 for name in variant.nodes for place in reach)
+            if all(any(below[name] >> place & 1 for name in variant.nodes) for place in reach)
         ]
         for variant in found:
             variant.price += self.least - 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +29,11 @@ class Observed:
 
 
 def read_observed(
-    graph: Graph, source: Any, feeds: Mapping[str, Any] | None
+    graph: Graph, source: Any, feeds: Mapping[str, Any] | None, gradients: Collection[str] = ()
 ) -> tuple[list[Observed], dict[str, Any]]:
     """The observed tensors that the graph (at the level at which it is searched) has, in its order, and what it
-    is fed: `feeds`, and for inputs that are missing there, those that were observed.
+    is fed: `feeds`, and for inputs that are missing there, those that were observed. `gradients` names those
+    whose shape may be wrong too: one that was not summed over the tokens has another.
 
     Raises a `GraphError` for a name that the graph does not have, or a shape that is not its.
     """
@@ -51,7 +52,8 @@ def read_observed(
         ref = graph.resolve(name)
         spec = graph.spec(ref)
         if spec.kind == "float":
-            found[ref] = Observed(name, ref, _shaped(name, tensor, spec.shape))
+            free = name in gradients and _squeezed(tensor.shape) != _squeezed(spec.shape)
+            found[ref] = Observed(name, ref, tensor if free else _shaped(name, tensor, spec.shape))
     for tensor in left:
         _by_shape(graph, tensor, found)
     if not found:
@@ -87,7 +89,13 @@ def _shaped(name: str, tensor: Recorded, shape: tuple[int, ...]) -> Recorded:
 
 
 def rows_of(value: Any, rank: int) -> list[list[float]]:
-    """The rows of a tensor along its last axis."""
+    """The rows of a tensor along its last axis; `rank` is for one that is empty."""
+    depth, inner = 0, value
+    while isinstance(inner, list):
+        depth += 1
+        inner = inner[0] if inner else None
+        rank = rank if inner is None else depth
+    rank = rank if depth else 0
     if rank == 2:
         return value
     if rank == 0:

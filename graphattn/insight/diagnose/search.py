@@ -63,11 +63,11 @@ class Search:
             return True
         return False
 
-    def singles(self, levels: Sequence[Level]) -> list[Hit]:
-        """Every hit of the price band of the first one."""
+    def singles(self, levels: Sequence[Level], parts: Sequence[bool] = (False, True)) -> list[Hit]:
+        """Every hit of the price band of the first one. parts: what is likely (False), the rest (True)."""
         hits: list[Hit] = []
         after = 0.0
-        for level, variant in _by_price(levels):
+        for level, variant in _by_price(levels, parts):
             if hits and (variant.price > hits[0].price + BAND or self.seconds > after):
                 break
             if not self.tried % 16 and self.over:
@@ -101,7 +101,10 @@ class Search:
             if self.over:
                 break
             self.tried += 1
-            graph = mistake.graph()
+            try:
+                graph = mistake.graph()
+            except GraphError:
+                continue
             error = fits(level.judge, graph, level.feeds)
             if error is not None:
                 nothing = Rewrite({}, {})
@@ -123,9 +126,9 @@ class Search:
         return None if error is None else Hit(chosen, rewrite, level, error)
 
 
-def _by_price(levels: Sequence[Level]) -> Iterator[tuple[Level, Variant]]:
+def _by_price(levels: Sequence[Level], which: Sequence[bool]) -> Iterator[tuple[Level, Variant]]:
     """The variants of all levels, by price; each part of a level is made when its cheapest could be next."""
-    parts = [(level.least + UNLIKELY * rest, level, rest) for level in levels for rest in (False, True)]
+    parts = [(level.least + UNLIKELY * rest, level, rest) for level in levels for rest in which]
     parts.sort(key=lambda part: part[0])
     heap: list[tuple[float, int, int, Level, list[Variant]]] = []
     while parts or heap:

@@ -17,7 +17,7 @@ from .declared import guises
 from .draft import Draft, Rewrite, merged
 from .evaluate import evaluate
 from .generators import GENERATORS, UNLIKELY, variants
-from .groups import Group, groups_of, spoken
+from .groups import Group, spoken
 from .intended import Intended
 from .step import Explanation, explanations
 from .variant import Variant
@@ -33,7 +33,6 @@ __all__ = [
     "Variant",
     "evaluate",
     "explanations",
-    "groups_of",
     "guises",
     "merged",
     "spoken",

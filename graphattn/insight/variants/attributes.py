@@ -5,6 +5,7 @@ size of the graph, or next to the right one; another axis; the same number given
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
@@ -15,10 +16,11 @@ from .groups import Group
 from .intended import Intended
 from .variant import Option, Variant, each
 
-SMALL = ("1e-05", "1e-06", "1e-12", "0.001", "1e-08", "1e-10", "0.0001", "1e-07", "0")
+SMALL = ("1e-05", "1e-06", "1e-12", "0.001", "1e-08", "1e-10", "0.0001", "1e-07", "0.01", "0")
 """What people choose for an eps."""
 NOMINAL = ("axes", "axis_name", "absorb_zeros")
 """Attributes that name something, or matter only where a mask hides what is not finite."""
+INTEGER = re.compile(r"\d+")
 BASES = (10000, 500000, 1000000, 1000, 100000, 100, 10)
 """What people choose for a base."""
 
@@ -78,6 +80,8 @@ def _candidates(intended: Intended, node: Node, name: str, value: Any) -> Iterat
         yield from ((other, "", 1.5) for other in (value // 2, -value))
     elif isinstance(value, (float, str)) and (number := _number(value)) is not None:
         yield from _numbers(intended, name, number)
+    elif isinstance(value, str) and name not in node.op.values:
+        yield from _texts(value)
     elif isinstance(value, tuple) and all(v is None or type(v) is int for v in value):
         yield from _tuples(value)
     elif value is None and "int" in node.op.parameters[name].annotation:
@@ -99,6 +103,17 @@ def _numbers(intended: Intended, name: str, number: float) -> Iterator[tuple[Any
         yield other, "", 1.4
     if number > 0:
         yield from ((other, "", 1.5) for other in (1 / number, math.sqrt(number), number * number))
+
+
+def _texts(value: str) -> Iterator[tuple[Any, str, float]]:
+    """Whole numbers in a text (an index such as "0:4") moved by one or two: all of them, or one."""
+    value = re.sub(r"(^|,)(\s*):(?=\d)", r"\1\g<2>0:", value)  # [:4] is [0:4]
+    found = list(INTEGER.finditer(value))
+    for step in (1, -1, 2, -2) if 0 < len(found) < 7 else ():
+        yield INTEGER.sub(lambda m, s=step: str(int(m[0]) + s), value), "", 1.2 + 0.1 * (abs(step) > 1)
+        for place in found if len(found) > 1 else ():
+            moved = str(int(place[0]) + step)
+            yield f"{value[: place.start()]}{moved}{value[place.end() :]}", "", 1.4
 
 
 def _tuples(value: tuple[int | None, ...]) -> Iterator[tuple[Any, str, float]]:

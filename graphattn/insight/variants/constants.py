@@ -11,7 +11,7 @@ from .groups import Group
 from .intended import Intended
 from .variant import Option, Variant, each
 
-FILLS = (math.inf, -1e9, 0.0, 1e9, -10000.0, -1.0)
+FILLS = (math.inf, -1e9, 0.0, 1e9, -10000.0, -1.0, 1e-9, -1e-9, 1.0, -1e6, -1000.0, -100.0, -10.0)
 
 
 def constants(intended: Intended, group: Group) -> Iterator[Variant]:

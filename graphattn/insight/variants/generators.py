@@ -30,10 +30,17 @@ GENERATORS: tuple[Generator, ...] = (
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
+WIDE: tuple[Generator, ...] = (
+    skip, attributes, declared, masks, operands, heads, reading, move, sibling, constants,
+)  # fmt: skip
+"""What is done to kinds, which are wider than a role."""
+
 LATE: tuple[Generator, ...] = (repeat, added, factors, shift)
 """Those whose variants are all unlikely."""
 UNLIKELY = 0.6
 """What it costs to believe that one of several alike was got wrong alone."""
+WIDER = 0.05
+"""What it costs to believe that all of an op were got wrong."""
 
 
 def variants(
@@ -49,13 +56,17 @@ def variants(
         if chosen is not None and not chosen.issuperset(group):
             continue
         alone = len(group) == 1 and _is_parallel(intended, intended.siblings[group[0]])
+        wide = WIDER * (group in intended.kinds)
         for generator in generators:
+            if wide and generator not in WIDE:
+                continue
             if rest is not None and rest != (alone or generator in LATE):
                 continue
             if alone and generator in LATE and not thorough:
                 continue
             for variant in generator(intended, group):
                 variant.intended = intended
+                variant.price += wide
                 if alone:
                     variant.price += UNLIKELY
                 elif len(group) == 2 and len(intended.siblings[group[0]]) == 3:

@@ -2,6 +2,7 @@
 
 Two nodes are of one role where their names differ in a number alone (head0.scaled, head1.scaled), or where
 they compute the same thing of the same things but for which parameter, which part (the three projections).
+Wider than a role is a kind: every linear, the eps of every layernorm, for who got the function itself wrong.
 A group is the names of its nodes, in the order of the graph.
 """
 
@@ -11,13 +12,14 @@ import re
 from itertools import combinations
 
 from ...core.graph import Graph, Node, Ref
+from ...core.op import LEVELS
 
 Group = tuple[str, ...]
 NUMBER = re.compile(r"\d+")
 
 
-def groups_of(graph: Graph) -> list[Group]:
-    """Every role with two nodes or more, then each node by itself."""
+def roles_of(graph: Graph) -> list[Group]:
+    """Every role with two nodes or more."""
     keys: dict[object, list[str]] = {}
     kinds = _kinds(graph)
     for node in graph.nodes.values():
@@ -28,7 +30,46 @@ def groups_of(graph: Graph) -> list[Group]:
     roles = dict.fromkeys(tuple(names) for names in keys.values() if len(names) > 1)
     for names in [names for names in roles if len(names) == 3]:  # two of q, k and v
         roles.update(dict.fromkeys(combinations(names, 2)))
-    return [*sorted(roles, key=len, reverse=True), *((name,) for name in graph.nodes)]
+    return sorted(roles, key=len, reverse=True)
+
+
+def kinds_of(graph: Graph) -> dict[Group, str]:
+    """Every kind with two nodes or more, and how a sentence calls it: the nodes of one op, those that take
+    operands of the same shapes, and what stands in one place inside every composite of an op."""
+    keys: dict[object, list[str]] = {}
+    called: dict[object, str] = {}
+    for node in graph.nodes.values():
+        owner, inner, where = _owner(graph, node)
+        if not node.operands and owner is None:
+            continue
+        title = node.op.title if owner is None else f"{node.op.title} {inner} of every {owner}"
+        key = (where, owner, node.op.name, inner if owner else "")
+        shapes = tuple(None if ref is None else graph.spec(ref).shape for ref in node.operands)
+        keys.setdefault(key, []).append(node.name)
+        called[key] = f"the {title}" if owner else f"every {title}"
+        if owner is None:
+            keys.setdefault((*key, shapes, repr(sorted(node.attributes.items()))), []).append(node.name)
+        if len(node.ports) > 1 and len({spec.shape for spec in node.outputs}) == 1:  # cuts into heads
+            keys.setdefault((*key, node.outputs[0].shape), []).append(node.name)
+    kinds: dict[Group, str] = {}
+    for key, names in keys.items():
+        if len(names) > 1:
+            kinds.setdefault(tuple(names), called.get(key, ""))
+    return kinds
+
+
+def _owner(graph: Graph, node: Node) -> tuple[str | None, str, str]:
+    """The title of the op that a node is inside of, its name there, and the part of the graph, numbers open."""
+    owner, outer, scope = None, node.scope, node.scope
+    while scope is not None:
+        record = graph.scopes[scope]
+        if record.op is None:
+            break
+        if LEVELS.index(record.op.level) >= LEVELS.index("op"):
+            owner, outer = record.op.title, scope
+        scope = record.parent
+    inner = node.name.removeprefix(f"{outer}.") if owner else ""
+    return owner, inner, NUMBER.sub("*", scope or "")
 
 
 def _patterns(name: str) -> list[str]:

@@ -15,10 +15,14 @@ from .variant import Variant, like, one, tensor, the
 
 def heads(intended: Intended, group: Group) -> Iterator[Variant]:
     nodes = [intended.graph.nodes[name] for name in group]
+    if group in intended.kinds:
+        yield from _read_across(intended, group, nodes)
+        return
     if len(nodes) > 1:
         yield from _dealt(intended, group, nodes)
         yield from _along(intended, group, nodes)
         yield from _read_across(intended, group, nodes)
+        yield from _in_turn(intended, group, nodes)
     yield from _handed_out(intended, group, nodes)
     for node in nodes if len(nodes) == 1 else ():
         yield from _gathered(intended, node)
@@ -33,6 +37,9 @@ def orders(refs: Sequence[Ref | None]) -> Iterator[tuple[str, list[Ref | None]]]
     if len(kinds) < count and count % len(kinds) == 0:
         yield "in turn, not in blocks", kinds * (count // len(kinds))
         yield "in blocks, not in turn", [kind for kind in kinds for _ in range(count // len(kinds))]
+    if count == 3:
+        yield "in the order 0, 2, 1", [refs[0], refs[2], refs[1]]
+        yield "in the order 1, 0, 2", [refs[1], refs[0], refs[2]]
     if count > 2:
         yield "shifted by one", [*refs[1:], refs[0]]
         yield "shifted by one the other way", [refs[-1], *refs[:-1]]
@@ -159,16 +166,53 @@ def _uses(intended: Intended, node: Node) -> list[tuple[str, int, Ref]]:
     return sorted(found, key=lambda use: (intended.order[use[0]], use[1]))
 
 
+def _in_turn(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
+    """The features of several tensors side by side are dealt out in turn: as [d, 3] for [3, d]."""
+    first = nodes[0].outputs[0]
+    if (
+        len(nodes) > 3
+        or first.rank < 2
+        or any(len(n.ports) > 1 or not like(n.outputs[0], first) for n in nodes)
+    ):
+        return
+    own_names = {node.name for node in nodes}
+    if any(ref is not None and ref.node in own_names for node in nodes for ref in node.operands):
+        return
+    count, width = len(nodes), first.shape[-1]
+
+    def act(draft: Draft) -> None:
+        refs = [Ref(node.name) for node in nodes]
+        whole = draft.add("concat", refs, near=nodes[-1], name="side_by_side")
+        wide = (*first.shape[:-1], width, count)
+        cells = draft.add("reshape", [whole], {"shape": wide}, near=nodes[-1], name="cells")
+        parts = draft.add("split", [cells], {"parts": count}, near=nodes[-1], name="in_turn")
+        for place, ref in enumerate(refs):
+            own = draft.add(
+                "reshape", [Ref(parts.node, place)], {"shape": first.shape}, near=nodes[-1], name="own"
+            )
+            draft.redirect(ref, own, apart_from=(whole.node,))
+
+    words = f"with the features of {spoken(group)} dealt out in turn, not in blocks"
+    yield Variant("fused", words, 1.35, group, one(intended, act))
+
+
+def _place(nodes: list[Node], ref: Ref) -> int:
+    return next(place for place, node in enumerate(nodes) if node.name == ref.node)
+
+
 def _read_across(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
-    """The parts of several tensors, one after another, are dealt out across: as [h, 3, d] for [3, h, d]."""
-    count = len(nodes[0].ports)
-    if count < 2 or any(len(node.ports) != count for node in nodes):
+    """The parts of several tensors, one after another, are dealt out across: as [h, 3, d] for [3, h, d], or
+    with more queries than keys as [groups, h / groups + 2, d]."""
+    counts = [len(node.ports) for node in nodes]
+    least = min(counts)
+    if least < 2 or any(count % least for count in counts):
         return
     if any(not like(spec, nodes[0].outputs[0]) for node in nodes for spec in node.outputs):
         return
-    right = [Ref(node.name, port) for node in nodes for port in range(count)]
-    across = [right[p * len(nodes) + m] for m in range(len(nodes)) for p in range(count)]
-    back = [Ref(nodes[i % len(nodes)].name, i // len(nodes)) for i in range(len(right))]
+    right = [Ref(node.name, port) for node in nodes for port in range(len(node.ports))]
+    order = sorted(range(len(right)), key=lambda i: right[i].port // (counts[_place(nodes, right[i])] // least))
+    across = [right[order.index(i)] for i in range(len(right))]
+    back = [right[i] for i in order]
     for told, wrong in (("across", across), ("across the other way", back)):
         if wrong == right:
             continue

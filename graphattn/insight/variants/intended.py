@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from networkx import single_source_shortest_path_length
+
 from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
@@ -21,7 +23,7 @@ from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import FAILURES, function_of
 from ...core.numbers import FLOAT
 from ...core.op import Op
-from .groups import Group, groups_of
+from .groups import Group, kinds_of, roles_of
 from .rows import by_row
 from .sizes import sizes_of
 
@@ -131,6 +133,20 @@ class Intended:
                     below[ref.node] |= below[node.name]
         return below
 
+    def steps_from(self, name: str) -> dict[str, int]:
+        """How many edges away each node is, up or down."""
+        if name not in self._steps:
+            self._steps[name] = dict(single_source_shortest_path_length(self._undirected, name, cutoff=6))
+        return self._steps[name]
+
+    @cached_property
+    def _steps(self) -> dict[str, dict[str, int]]:
+        return {}
+
+    @cached_property
+    def _undirected(self) -> Any:
+        return self.graph.dag.to_undirected(as_view=True)
+
     def depends(self, name: str, on: str) -> bool:
         """Whether a node needs another (or is it)."""
         return bool(self.below[on] >> self.order[name] & 1)
@@ -152,16 +168,27 @@ class Intended:
         return alike
 
     @cached_property
+    def roles(self) -> list[Group]:
+        return roles_of(self.graph)
+
+    @cached_property
+    def kinds(self) -> dict[Group, str]:
+        """Groups that are wider than a role, and what a sentence calls them."""
+        kinds = kinds_of(self.graph)
+        return {group: told for group, told in kinds.items() if group not in self.roles}
+
+    @property
     def groups(self) -> list[Group]:
-        return groups_of(self.graph)
+        """Every role, every kind, each node by itself."""
+        return [*self.roles, *self.kinds, *((name,) for name in self.graph.nodes)]
 
     @cached_property
     def siblings(self) -> dict[str, Group]:
-        """The largest group of each node."""
-        found: dict[str, Group] = {}
-        for group in self.groups:
+        """The largest role of each node."""
+        found: dict[str, Group] = {name: (name,) for name in self.graph.nodes}
+        for group in self.roles:
             for name in group:
-                if name not in found or len(found[name]) < len(group):
+                if len(found[name]) < len(group):
                     found[name] = group
         return found
 

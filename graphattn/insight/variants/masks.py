@@ -25,26 +25,26 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
         if spec.kind != "bool" or not spec.rank:
             continue
         changes: list[tuple[str, str, float, Change]] = [
-            ("inverted", "with the mask {the} inverted", 1.0, _inverted),
-            ("all", "with the mask {the} hiding nothing", 1.3, _filled(True)),
+            ("inverted", "with the mask {name} inverted", 1.0, _inverted),
+            ("all", "with the mask {name} hiding nothing", 1.3, _filled(True)),
         ]
         if spec.rank > 1:
             square = spec.shape[-1] == spec.shape[-2]
             if square:
-                changes.append(("transposed", "with the mask {the} transposed", 1.0, _turned))
-                changes.append(("both", "with the mask {the} inverted and transposed", 1.4, _inverted_turned))
+                changes.append(("transposed", "with the mask {name} transposed", 1.0, _turned))
+                changes.append(("both", "with the mask {name} inverted and transposed", 1.4, _inverted_turned))
             for axis, step, told in (
                 (-1, 1, "one key later"), (-1, -1, "one key earlier"),
                 (-2, 1, "one query later"), (-2, -1, "one query earlier"),
             ):  # fmt: skip
-                words = f"with the mask {{the}} shifted: what it shows, it shows {told}"
+                words = f"with the mask {{name}} shifted: what it shows, it shows {told}"
                 changes.append((told, words, 1.4, _shifted(spec.shape, axis, step)))
             for step, side in ((1, "after"), (-1, "before")):
                 for op, told, price in (
                     ("logical_or", f"showing one key more {side} those it should show", 1.2),
                     ("logical_and", f"hiding the {'first' if step > 0 else 'last'} key it should show", 1.2),
                 ):
-                    words = f"with the mask {{the}} {told}"
+                    words = f"with the mask {{name}} {told}"
                     changes.append((told, words, price, _edged(spec.shape, step, op)))
         for key, words, price, change in changes:
             yield Option((port, key), words, price, _changing(port, change))

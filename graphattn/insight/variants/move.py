@@ -8,10 +8,13 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
+from .operands import relation, starred
 from .variant import Option, Variant, each, like, tensor, through
 
 AWAY = 4
 """How many steps away a step is looked for."""
+PEERS = 12
+"""The most tensors of its operand's kind that a step is done to as well."""
 
 
 def move(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -37,6 +40,28 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             )
         words = f"with {{the}} {side} {tensor(intended, ref)} too"
         yield Option((key, "too"), words, price + 0.4, lambda d, n, r=ref: _to(d, n, slot, r, True))
+    if len(node.operands) > 1 or node.op.parameters.keys() != {p.name for p in node.op.operands}:
+        for key, ref in _peers(intended, node, source):
+            words = f"with {{the}} done to {starred(intended, ref)} too"
+            yield Option(("peer", key), words, 1.45, lambda d, n, r=ref: _to(d, n, slot, r, True))
+
+
+def _peers(intended: Intended, node: Node, source: Ref) -> Iterator[tuple[tuple[object, ...], Ref]]:
+    """Tensors that came about as the one did that a step stands on, but do not go through such a step:
+    (how they stand to the node among its siblings, tensor)."""
+    maker = intended.graph.nodes[source.node]
+    own = intended.siblings[node.name]
+    found = 0
+    for other in intended.alike[intended.shape(source)]:
+        here = intended.graph.nodes[other.node]
+        users = intended.users.get(other, ())
+        if other == source or here.op is not maker.op or not users or found >= PEERS:
+            continue
+        if any(intended.graph.nodes[name].op is node.op for name, _ in users):
+            continue
+        if not intended.depends(other.node, on=node.name):
+            found += 1
+            yield relation(intended, other, len(own), own.index(node.name)) or (other,), other
 
 
 def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[object, ...], Ref, float]]:

@@ -34,11 +34,15 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         if not parameter.required and not parameter.variadic:
             words = f"without {called} ({name}) in {{the}}"
             yield Option((slot, "dropped"), words, 1.0, lambda d, n, s=slot: d.operand(n, s, None))
+        if parameter.variadic and not slot and spec.rank > 1 and len(node.operands) > 1:
+            words = "with all that {the} takes transposed"
+            yield Option("all transposed", words, 1.2, _all_transposed)
         if parameter.variadic and len(node.operands) > 2:
             words = f"without {name} in {{the}}"
             yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s))
         yield from _elsewhere(intended, node, slot, ref)
     yield from _peers(intended, node)
+    yield from _sizes(intended, node)
 
 
 def _peers(intended: Intended, node: Node) -> Iterator[Option]:
@@ -52,6 +56,27 @@ def _peers(intended: Intended, node: Node) -> Iterator[Option]:
             operands[slot] = other.operands[slot]
         words = f"with the parameters of {other.name} in {{the}}"
         yield Option(("peer", place), words, 1.3, lambda d, n, o=operands: d.change(n, operands=o))
+
+
+def _sizes(intended: Intended, node: Node) -> Iterator[Option]:
+    """A size of the graph where a number is computed: the tokens that are there, and all tokens."""
+    if len(node.operands) != 2 or node.op.name not in ("divide", "multiply"):
+        return
+    for slot, ref in enumerate(node.operands):
+        if (
+            ref is None
+            or not intended.graph.nodes[ref.node].operands
+            or intended.spec(ref).size >= node.outputs[0].size
+        ):
+            continue
+        own = f"{tensor(intended, ref)} as {node.op.operand_name(slot)}"
+        for name, size in intended.sizes:
+            words = f"with {name} = {size} instead of {own} of {{the}}"
+            yield Option((slot, "size", name), words, 1.5, lambda d, n, s=slot, v=size: _size(d, n, s, v))
+
+
+def _size(draft: Draft, node: Node, slot: int, value: int) -> None:
+    draft.operand(node, slot, draft.add("constant", [], {"value": value}, near=node, name="size"))
 
 
 def _exchanged(intended: Intended, node: Node) -> Iterator[Option]:
@@ -90,6 +115,11 @@ def _transposed(draft: Draft, node: Node, slot: int) -> None:
     draft.operand(node, slot, turned)
 
 
+def _all_transposed(draft: Draft, node: Node) -> None:
+    for slot in range(len(node.operands)):
+        _transposed(draft, node, slot)
+
+
 def _left_out(draft: Draft, node: Node, slot: int) -> None:
     now = draft.node(node.name).operands
     draft.change(node, operands=(*now[:slot], *now[slot + 1 :]))
@@ -106,15 +136,13 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
         apply = _taking(slot, other)
         words = f"with {name} instead of {tensor(intended, ref)} as {called} of {{the}}"
         yield Option((slot, other), words, price, apply)
-        relation = _relation(intended, other, len(own), place)
-        if relation is not None:
-            told = (
-                f"with {_starred(intended, other)} instead of {_starred(intended, ref)} as {called} of {{the}}"
-            )
-            yield Option((slot, *relation), told, price, apply)
+        related = relation(intended, other, len(own), place)
+        if related is not None:
+            told = f"with {starred(intended, other)} instead of {starred(intended, ref)} as {called} of {{the}}"
+            yield Option((slot, *related), told, price, apply)
 
 
-def _starred(intended: Intended, ref: Ref) -> str:
+def starred(intended: Intended, ref: Ref) -> str:
     name = tensor(intended, ref)
     return name if len(intended.siblings[ref.node]) < 2 else f"{name} (and so on)"
 
@@ -124,14 +152,20 @@ def _taking(slot: int, other: Ref):
 
 
 def _alike(intended: Intended, node: Node, ref: Ref) -> list[Ref]:
-    """Tensors of the shape of an operand that do not need the node, the nearest first."""
+    """Tensors of the shape of an operand that do not need the node: the nearest, in the order of the graph or
+    in steps along its edges."""
     found = [
         other
         for other in intended.alike[intended.shape(ref)]
         if other != ref and not intended.depends(other.node, on=node.name)
     ]
     here = intended.order[ref.node]
-    return sorted(found, key=lambda other: abs(intended.order[other.node] - here))[:MOST]
+    found.sort(key=lambda other: abs(intended.order[other.node] - here))
+    if len(found) <= MOST:
+        return found
+    steps = intended.steps_from(ref.node)
+    close = sorted(found[MOST // 2 :], key=lambda other: steps.get(other.node, len(steps)))
+    return found[: MOST // 2] + close[: MOST // 2]
 
 
 def _distance(intended: Intended, ref: Ref, other: Ref) -> float:
@@ -146,7 +180,7 @@ def _distance(intended: Intended, ref: Ref, other: Ref) -> float:
     return 1.8
 
 
-def _relation(intended: Intended, other: Ref, count: int, place: int) -> tuple[object, ...] | None:
+def relation(intended: Intended, other: Ref, count: int, place: int) -> tuple[object, ...] | None:
     """How a tensor stands to the place-th of `count` siblings: the same for each of them."""
     if count < 2:
         return None

@@ -5,6 +5,7 @@ in blocks, gathered by heads instead of tokens.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 
 from ...core.graph import Node, Ref
 from .draft import Draft
@@ -57,7 +58,10 @@ def _cut(intended: Intended, node: Node) -> Iterator[Option]:
     (ref,) = node.operands[:1]
     assert ref is not None
     whole = intended.spec(ref)
-    if any(not like(spec, part) for spec in node.outputs) or part.rank < 2:
+    if any(not like(spec, part) for spec in node.outputs):
+        yield from _laid_out(node)
+        return
+    if part.rank < 2:
         return
     if whole.shape[-1] == part.shape[-1] * count:
         lead = part.shape[:-1]
@@ -66,6 +70,25 @@ def _cut(intended: Intended, node: Node) -> Iterator[Option]:
         wide = (*lead, part.shape[-1], count)
         words = "with {the} cut into interleaved columns"
         yield Option("interleaved", words, 1.3, lambda d, n: _pieces(d, n, wide, -1, part.shape))
+
+
+def _laid_out(node: Node) -> Iterator[Option]:
+    """Parts of several sizes that lie in another order."""
+    sizes = node.attributes.get("parts")
+    if not isinstance(sizes, tuple) or len(sizes) > 3:
+        return
+    for order in permutations(range(len(sizes))):
+        if order != tuple(range(len(sizes))):
+            words = f"with the parts of {{the}} laid out in the order {', '.join(map(str, order))}"
+            yield Option(("laid out", order), words, 1.2, lambda d, n, o=order: _lay(d, n, o))
+
+
+def _lay(draft: Draft, node: Node, order: tuple[int, ...]) -> None:
+    now = draft.node(node.name)
+    sizes = tuple(now.attributes["parts"][part] for part in order)
+    cut = draft.add(now.op, now.operands, {**now.attributes, "parts": sizes}, near=now, name="laid_out")
+    for place, part in enumerate(order):
+        draft.redirect(Ref(node.name, part), Ref(cut.node, place))
 
 
 def _pieces(draft: Draft, node: Node, shape: tuple[int, ...], axis: int, part: tuple[int, ...]) -> None:

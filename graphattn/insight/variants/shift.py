@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...core.axes import Spec
 from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
@@ -19,10 +20,14 @@ def shift(intended: Intended, group: Group) -> Iterator[Variant]:
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
-    if len(node.ports) != 1 or node.op.drawn == "inside" or (node.op.moves and node.operands):
+    if len(node.ports) != 1 or node.op.drawn == "inside" or (node.op.moves and not _of_table(intended, node)):
         return
     spec = node.outputs[0]
-    if spec.kind != "float" or spec.rank < 2 or spec.shape[-2] < 2:
+    if spec.kind != "float":
+        return
+    if not node.operands and not node.op.fed:
+        yield from _backwards(spec)
+    if spec.rank < 2 or spec.shape[-2] < 2:
         return
     for step in (1, -1, 2, -2):
         if abs(step) < spec.shape[-2]:
@@ -34,10 +39,29 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         yield Option(("all", row), words, 1.8, lambda d, n, r=row: _all(d, n, spec.shape, r))
 
 
+def _of_table(intended: Intended, node: Node) -> bool:
+    """Whether a step only takes parts of parameters: learned positions."""
+    makers = [intended.graph.nodes[ref.node].op for ref in node.operands if ref is not None]
+    return all(op.fed and op.drawn == "inside" for op in makers)
+
+
+def _backwards(spec: Spec) -> Iterator[Option]:
+    """A table from its other end."""
+    for told, at, axis in (("columns", "..., ::-1", 1), ("rows", "..., ::-1, :", 2)):
+        if spec.rank >= axis and spec.shape[-axis] > 1:
+            words = f"with the {told} of {{the}} in reverse order"
+            yield Option(told, words, 1.75, lambda d, n, a=at: _reversed(d, n, a))
+
+
 def _rows(draft: Draft, node: Node, shape: tuple[int, ...], step: int) -> None:
     before = set(draft.nodes)
     made = moved(draft, node, Ref(node.name), shape, -2, step, edge=True)
     draft.redirect(Ref(node.name), made, apart_from=tuple(set(draft.nodes) - before))
+
+
+def _reversed(draft: Draft, node: Node, at: str) -> None:
+    back = draft.add("slice", [Ref(node.name)], {"at": at}, near=node, name="reversed")
+    draft.redirect(Ref(node.name), back, apart_from=(back.node,))
 
 
 def _all(draft: Draft, node: Node, shape: tuple[int, ...], row: int) -> None:

@@ -22,17 +22,27 @@ def sibling(intended: Intended, group: Group) -> Iterator[Variant]:
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for op in siblings(node.op):
-        yield Option(op.name, f"with {op.title} instead of {{the}}", 1.3, _becoming(op))
+        yield Option(op.name, f"with {op.title} instead of {{the}}", 1.3, _becoming(op, {}))
+        for name, value in _words(op):
+            if name not in node.op.defaults:
+                words = f"with {op.title} ({name}={value}) instead of {{the}}"
+                yield Option((op.name, name, value), words, 1.35, _becoming(op, {name: value}))
 
 
-def _becoming(op: Op):
+def _words(op: Op) -> Iterator[tuple[str, object]]:
+    """What may be chosen of an op besides what it does by default."""
+    for name, values in op.values.items():
+        yield from ((name, value) for value in values if value != op.defaults[name])
+
+
+def _becoming(op: Op, chosen: dict[str, object]):
     def apply(draft: Draft, node: Node) -> None:
         now = draft.node(node.name)
         given = {now.op.operand_name(slot): ref for slot, ref in enumerate(now.operands)}
         operands = [given.get(p.name) for p in op.operands]
         while operands and operands[-1] is None:
             operands.pop()
-        draft.change(node, op=op, operands=operands)
+        draft.change(node, op=op, operands=operands, attributes=chosen)
 
     return apply
 

@@ -45,7 +45,7 @@ class Variant:
 
 
 class Option(NamedTuple):
-    """What may be done to one node. `{the}` in the phrase stands for the node."""
+    """What may be done to one node. `{the}` in the phrase stands for the node, `{name}` for its name alone."""
 
     key: object
     phrase: str
@@ -65,9 +65,8 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
     for key, option in tables[0].items():
         if all(key in table for table in tables[1:]):
             chosen = [(node, table[key].apply) for node, table in zip(nodes, tables, strict=True)]
-            yield Variant(
-                kind, option.phrase.replace("{the}", told), option.price, group, _maker(intended, chosen)
-            )
+            words = option.phrase.replace("{the}", told).replace("{name}", spoken(group))
+            yield Variant(kind, words, option.price, group, _maker(intended, chosen))
 
 
 def _maker(
@@ -98,6 +97,8 @@ def the(intended: Intended, group: Group) -> str:
     nodes = [intended.graph.nodes[name] for name in group]
     titles = dict.fromkeys(node.op.title for node in nodes)
     title = next(iter(titles)) if len(titles) == 1 else "step"
+    if intended.kinds.get(group):
+        return intended.kinds[group]
     notes = {_note(intended, node) for node in nodes}
     (note,) = notes if len(notes) == 1 else ("",)
     fed = nodes[0].op.fed
