@@ -8,9 +8,10 @@ from graphattn import diagnose, run
 
 UNNAMED = {"multi: heads added", "biased: squared", "norms: no gate", "embedded: sinusoids"}
 """Two changes at once, or numbers that are nowhere in the graph."""
-QUICK = ("rope: v too", "rope: interleaved", "grouped: interleaved", "grouped: kvq", "multi: per head",
-         "multi: inverted -1e9", "biased: wide", "norms: std plus eps", "embedded: from 1", "padded: divided by n",
-         )  # fmt: skip
+QUICK = (
+    "rope: v too", "rope: interleaved", "grouped: interleaved", "grouped: kvq", "multi: per head",
+    "multi: inverted -1e9", "biased: wide", "norms: std plus eps", "embedded: from 1", "padded: divided by n",
+)  # fmt: skip
 SLOW = [what for what in everyday.CASES if what not in QUICK and what not in UNNAMED]
 
 

@@ -72,7 +72,7 @@ class Level:
         return Judge(self.intended, self.observed if self.judged is None else self.judged, self.accuracy)
 
     def variants(self, rest: bool = False) -> list[Variant]:
-        """Every variant that reaches all that differs, by price; of roles first, then the `rest`: of one node of
+        """Every variant that reaches all that differs, by price; of roles first, then the `rest`: of one of
         several alike, and the unlikely."""
         if self.name == "guise" and rest:
             return []
