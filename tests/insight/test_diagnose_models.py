@@ -8,6 +8,7 @@ from graphattn.core.axes import Spec
 from graphattn.core.op import OPS, Declared, Kernel, Op, register
 from graphattn.insight.diagnose.probe import probe
 from graphattn.insight.variants import Intended, variants
+from graphattn.weights.toy_induction import toy_induction
 
 
 def parameters(g, **shapes):
@@ -195,3 +196,18 @@ def test_a_probe_shows_what_a_single_head_cannot():
     found = probe(g, random_feeds(g))
     assert len(found.seen) > 40 and set(found.feeds) == {"q", "k", "v"}
     assert "can be seen on these inputs" in str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["without the scale layer*", "in each other's place", "handed out"])
+def test_a_planted_mistake_is_named_in_the_toy_model(words):
+    given = toy_induction("abcab")
+    fine = given.graph.at("op")
+    right = run(given.graph, given.feeds)["logits"]
+    for planted in variants(Intended(fine, given.feeds), rest=False):
+        if words in planted.phrase:
+            wrong = run(planted.rewrite.graph(fine), given.feeds)["logits"]
+            if wrong != right:
+                break
+    found = diagnose(given.graph, given.feeds, {"logits": wrong}, budget=120, pairs=False)
+    assert planted.phrase in [p for f in found.findings for p in (f.phrase, *f.equals)]

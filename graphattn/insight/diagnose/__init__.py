@@ -25,6 +25,7 @@ from ..compare.reading import read
 from .accuracy import Accuracy, accuracy_of
 from .backward import Backward, differentiated
 from .classes import classes, same
+from .cut import plain
 from .levels import Level, levels
 from .observed import read_observed
 from .pairs import look_for_pairs
@@ -32,6 +33,7 @@ from .result import VERDICTS as VERDICTS
 from .result import Diagnosis as Diagnosis
 from .result import Finding as Finding
 from .search import Hit, Search
+from .suspects import MOST, as_well, giving_nan, halfway, most_telling
 
 SINGLES, PAIRS = 10.0, 20.0
 """Seconds for one mistake, and for two at once."""
@@ -66,9 +68,9 @@ def diagnose(
     stages = list(levels(graph, theirs, fed, accuracy, declared))
     judge = stages[0].judge
     if judge.right:
-        return _done("right", [], graph, accuracy, stages[0], search)
+        return _right(graph, accuracy, stages[0], search)
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
-        return _blank(graph, accuracy, stages[0], search)
+        return _blank(graph, accuracy, stages, search)
     hits = _gradients(search, stages, backward) if backward else search.singles(stages)
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True, others={}) for stage in stages])
@@ -87,10 +89,31 @@ def diagnose(
     if not hits:
         done = _done("unexplained", [], graph, accuracy, stages[0], search)
         done.comparison = _compared(graph, fed, recording, len(theirs))
+        done.look_at = None if done.comparison else halfway(stages[0])
         return done
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
     verdict = "harmless" if _harmless(findings[0], fine, fed) else "mistake"
-    return _done(verdict, findings, graph, accuracy, stages[0], search)
+    done = _done(verdict, findings, graph, accuracy, stages[0], search)
+    rewrites = [hit.rewrite for hit in hits if hit.level is stages[0] and hit.made is None]
+    if len(findings) > 1 and len(rewrites) > 1:
+        done.look_at = most_telling(stages[0], rewrites[:MOST])
+    return done
+
+
+def _right(graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
+    """As intended, unless so few digits were observed that most of the usual mistakes would give them too."""
+    done = _done("right", [], graph, accuracy, level, search)
+    if not accuracy.coarse:
+        return done
+    found, count = as_well(level)
+    if found:
+        told = f"{len(found)} of {count} usual mistakes give the same, to {accuracy.text}"
+        done.notes.append(f"{told} (this graph {plain(found[0].phrase)}, …): more digits would tell")
+    if 3 * len(found) > count:
+        done.verdict = "undecided"
+        done.suspects = [variant.phrase for variant in found[:MOST]]
+        done.look_at = most_telling(level, [variant.rewrite for variant in found[:MOST]])
+    return done
 
 
 def _gradients(search: Search, stages: list[Level], backward: Backward) -> list[Hit]:
@@ -150,17 +173,13 @@ def _harmless(finding: Finding, fine: Graph, feeds: Mapping[str, Any]) -> bool:
     return all(same(list(nested.flat(right[name])), list(nested.flat(wrong[name]))) for name in names)
 
 
-def _blank(graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
+def _blank(graph: Graph, accuracy: Accuracy, levels: list[Level], search: Search) -> Diagnosis:
     """Nothing but NaN was observed: any of many mistakes does that."""
-    suspects: list[str] = []
-    for variant in level.variants():
-        if search.over or len(suspects) > 11:
-            break
-        hit = search.look(level, (variant,))
-        if hit is not None:
-            suspects.append(variant.phrase)
-    done = _done("undecided", [], graph, accuracy, level, search)
-    done.suspects = suspects
+    suspects = giving_nan(levels, search.budget)
+    done = _done("undecided", [], graph, accuracy, levels[0], search)
+    done.suspects = list(dict.fromkeys(variant.phrase for _, variant in suspects))
+    rewrites = [variant.rewrite for level, variant in suspects if level is levels[0]]
+    done.look_at = (most_telling(levels[0], rewrites) if len(rewrites) > 1 else None) or halfway(levels[0])
     return done
 
 

@@ -31,6 +31,11 @@ class Accuracy:
     """The rounding unit of the computation itself."""
 
     @property
+    def coarse(self) -> bool:
+        """Whether so little is known of each cell that a mistake may hide in it."""
+        return self.half > 1e-7 or self.relative > 1e-5
+
+    @property
     def loose(self) -> float:
         """How many times what rounding can do a variant may be off before it is looked at closely."""
         return 1e4 if self.computed <= 1e-12 else 30.0 if self.computed <= 1e-6 else 4.0

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 
 from ...core.graph import Node, Ref
+from ...core.interpreter import padded
 from ...core.op import OPS, Op
 from .draft import Draft
 from .groups import Group
@@ -59,13 +60,28 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
     for port, spec in enumerate(() if node.op.moves and node.operands else node.outputs):
         if spec.kind != "float":
             continue
-        for way, value, told, price in constants(intended, spec.shape[-1] if spec.rank else 1):
+        width = spec.shape[-1] if spec.rank else 1
+        later = _hands_on(intended, Ref(node.name, port))
+        for way, value, told, price in () if later else constants(intended, width):
             words = f"with {{the}} {told}" + (f", part {port}" if port else "")
             yield Option((port, way, value), words, price, _applying("scale", port, {way: value}))
         for value in (1, -1):
             words = f"with {value} added to {{the}}"
             price = 2.0 if node.operands or node.op.fed else 1.5  # a table: positions that count from 1
             yield Option((port, "add", value), words, price, _adding(port, value))
+
+
+def _hands_on(intended: Intended, ref: Ref) -> bool:
+    """Whether a factor of a tensor is one of the only tensor that is computed from it: tried there."""
+    users = intended.users.get(ref, ())
+    if len(users) != 1 or ref in [tensor.ref for tensor in intended.graph.outputs.values()]:
+        return False
+    user, slot = intended.graph.nodes[users[0][0]], users[0][1]
+    if user.op.moves or len(user.ports) > 1:
+        return False
+    specs = padded(user.op, intended.graph.operand_specs(user.operands))
+    given = {s for s, ref in enumerate(user.operands) if ref is not None}
+    return any(given.intersection(slots) == {slot} for slots in user.op.linear_groups(specs, user.attributes))
 
 
 def _adding(port: int, value: int):

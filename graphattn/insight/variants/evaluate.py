@@ -51,6 +51,8 @@ class _Evaluation:
             if name in intended.order:
                 self.dirty |= intended.below[name]
         self.calls: dict[str, Call] = {}
+        self.reshaped: set[str] = set()
+        """Nodes that the intended graph does not have, or has with results of other shapes."""
         self.order: list[str] = []
         self.done: dict[tuple[Ref, bool], Any] = {}
 
@@ -86,45 +88,55 @@ class _Evaluation:
         return self.nodes[ref.node].outputs[ref.port]
 
     def prepare(self, refs: Sequence[Ref]) -> None:
-        """Find the nodes to compute, producers first, and how each is called."""
-        state: dict[str, bool] = {}
-        stack = [ref.node for ref in refs]
+        """Find the nodes to compute, producers first, and how each is called. (The innermost loop of a search:
+        `is_clean` is asked once of each node, and written out.)"""
+        records, nodes, place, dirty = self.records, self.nodes, self.intended.order, self.dirty
+        everything = self.disturb is not None
+        state: dict[str, bool] = {}  # whether a node is done, or clean; False while it waits
+        stack = [ref.node for ref in refs if not self.is_clean(ref.node)]
         while stack:
             name = stack[-1]
-            if state.get(name) or self.is_clean(name):
+            if state.get(name):
                 stack.pop()
                 continue
-            record = self.record(name)
-            missing = [
-                r.node for r in record.operands
-                if r is not None and not state.get(r.node) and not self.is_clean(r.node)
-            ]  # fmt: skip
-            if not missing:
-                state[name] = True
-                self.order.append(name)
-                self.calls[name] = self._call(record)
-                stack.pop()
+            record = records.get(name) or nodes[name]
+            missing = []
+            for ref in record.operands:
+                if ref is None:
+                    continue
+                other = ref.node
+                known = state.get(other)
+                if known is None and not (everything or other in records or dirty >> place[other] & 1):
+                    state[other] = known = True
+                if known is False:
+                    raise GraphError(f"node {name!r} would read what is computed from it")
+                if not known:
+                    missing.append(other)
+            if missing:
+                state[name] = False
+                stack += missing
                 continue
-            if name in state or any(state.get(other) is False for other in missing):
-                raise GraphError(f"node {name!r} would read what is computed from it")
-            state[name] = False
-            stack += missing
+            state[name] = True
+            self.order.append(name)
+            self.calls[name] = self._call(record)
+            stack.pop()
 
     def _call(self, record: Node) -> Call:
+        """How a node is called: as in the intended graph, unless it or the shape of an operand is changed."""
+        name = record.name
+        same = name not in self.records
+        if same and self.reshaped:
+            same = not any(ref is not None and ref.node in self.reshaped for ref in record.operands)
+        if same:
+            kept = self.intended.calls.get(name)
+            if type(kept) is Call:
+                return kept
         operands = [None if ref is None else self.spec(ref) for ref in record.operands]
-        known = ""
-        if record.name not in self.records:
-            known = record.name if self._unchanged(record) else ""
-        return self.intended.call(record.op, operands, record.attributes, known)
-
-    def _unchanged(self, record: Node) -> bool:
-        """Whether the operands of a node have the shapes that they have in the intended graph."""
-        for ref in record.operands:
-            if ref is not None and ref.node in self.calls:
-                a, b = self.spec(ref), self.nodes[ref.node].outputs
-                if ref.port >= len(b) or a.shape != b[ref.port].shape or a.kind != b[ref.port].kind:
-                    return False
-        return True
+        call = self.intended.call(record.op, operands, record.attributes, name if same else "")
+        before = self.nodes.get(name)
+        if before is None or [_shape(s) for s in call.outputs] != [_shape(s) for s in before.outputs]:
+            self.reshaped.add(name)
+        return call
 
     # ------------------------------------------------------------ which rows are needed
 
@@ -171,3 +183,7 @@ class _Evaluation:
         else:
             value = self.done[(ref, False)]
         return value if row is None else row_of(value, row, self.spec(ref).rank)
+
+
+def _shape(spec: Spec) -> tuple[tuple[int, ...], str]:
+    return spec.shape, spec.kind

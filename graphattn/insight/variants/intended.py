@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from networkx import single_source_shortest_path_length
-
 from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
@@ -27,6 +25,8 @@ from .groups import Group, kinds_of, roles_of
 from .rows import by_row
 from .sizes import sizes_of
 
+FAR = 6
+"""How many edges away a tensor is taken for another because it is near."""
 Shape = tuple[tuple[int, ...], str]
 """Shape and kind: what equal specs have in common besides the names of their axes."""
 
@@ -136,7 +136,11 @@ class Intended:
     def steps_from(self, name: str) -> dict[str, int]:
         """How many edges away each node is, up or down."""
         if name not in self._steps:
-            self._steps[name] = dict(single_source_shortest_path_length(self._undirected, name, cutoff=6))
+            steps, ring = {name: 0}, [name]
+            for away in range(1, FAR + 1):
+                ring = [near for here in ring for near in self._neighbours[here] if near not in steps]
+                steps |= dict.fromkeys(ring, away)
+            self._steps[name] = steps
         return self._steps[name]
 
     @cached_property
@@ -144,8 +148,15 @@ class Intended:
         return {}
 
     @cached_property
-    def _undirected(self) -> Any:
-        return self.graph.dag.to_undirected(as_view=True)
+    def _neighbours(self) -> dict[str, list[str]]:
+        """Who reads a node, and whom it reads."""
+        found: dict[str, list[str]] = {name: [] for name in self.order}
+        for node in self.graph.nodes.values():
+            for ref in node.operands:
+                if ref is not None:
+                    found[node.name].append(ref.node)
+                    found[ref.node].append(node.name)
+        return found
 
     def depends(self, name: str, on: str) -> bool:
         """Whether a node needs another (or is it)."""

@@ -1,0 +1,89 @@
+"""The verdicts that name no mistake: harmless, undecided, unexplained; and the one tensor to look at."""
+
+import math
+
+import pytest
+
+from graphattn import Graph, diagnose, run
+from graphattn.builtin import specimen
+
+
+@pytest.fixture(scope="module")
+def block():
+    given = specimen("block", n=3, d=4, causal=True)
+    return given.graph, given.feeds, run(given.graph, given.feeds)
+
+
+def each(value, change):
+    return [each(v, change) for v in value] if isinstance(value, list) else change(value)
+
+
+def test_one_more_on_all_visible_scores_is_harmless(block):
+    graph, feeds, right = block
+    raised = each(right["attention.head0.scaled"], lambda v: v + 1)
+    found = diagnose(graph, feeds, {"attention.head0.scaled": raised, "Y": right["Y"]}, budget=60)
+    assert found.verdict == "harmless" and found.agrees and found.findings
+    assert str(found).startswith("harmless: something in attention.head0.scaled, Y differs")
+    assert found.text("none") == "right, but for what does not matter\n"
+    again = run(found.findings[0].graph, feeds)["Y"]
+    assert all(math.isclose(a, b, abs_tol=1e-12) for p, q in zip(again, right["Y"], strict=True)
+               for a, b in zip(p, q, strict=True))  # fmt: skip
+
+
+def test_a_key_bias_left_out_is_harmless_without_rotary_positions():
+    given = specimen("multi-head", n=3, d=4)
+    graph = Graph("keys")
+    x, w, b = graph.input("x", (3, 4)), graph.parameter("w", (4, 4)), graph.parameter("b", (4,))
+    q, v = graph.input("q", (3, 4)), graph.input("v", (3, 4))
+    k = graph.linear(x, w, b, name="k")
+    weights = graph.softmax(
+        graph.scale(graph.matmul(q, k.T, name="scores"), sqrt=4, name="scaled"), name="weights"
+    )
+    graph.output(y=graph.matmul(weights, v, name="mixed"))
+    rows = list(given.feeds.values())
+    matrix = [[0.5, -1.25, 2.0, 0.75], [1.5, 1.0, -3.0, 0.25], [-0.5, 0.1, 0.4, -1.0], [0.25, 0.5, -0.75, 1.0]]
+    feeds = {"x": matrix[:3], "w": matrix, "b": [0.5, -1.0, 0.25, 2.0], "q": matrix[1:], "v": matrix[:3]}
+    assert rows
+    right = run(graph, feeds)
+    plain = [[c - b for c, b in zip(row, feeds["b"], strict=True)] for row in right["k"]]
+    found = diagnose(graph, feeds, {"k": plain, "y": right["y"]}, budget=60)
+    assert found.verdict == "harmless"
+    assert "without b (b) in the linear k" in [p for f in found.findings for p in (f.phrase, *f.equals)]
+
+
+def test_nothing_but_nan_has_suspects_and_no_name(block):
+    graph, feeds, _ = block
+    found = diagnose(graph, feeds, {"Y": [[math.nan] * 4] * 3}, budget=60)
+    assert found.verdict == "undecided" and not found.findings and not found.agrees
+    assert len(found.suspects) > 3 and found.look_at in graph.at("primitive")
+    assert f"record {found.look_at}" in str(found) and "would give it too" in str(found).replace(
+        "\n           ", " "
+    )
+    assert found.data()["look at"] == found.look_at
+
+
+def test_too_few_digits_decide_nothing():
+    graph = Graph("small")
+    q, k, v = (graph.input(name, (3, 4)) for name in "qkv")
+    weights = graph.softmax(graph.scale(graph.matmul(q, k.T), sqrt=4, name="scaled"), name="weights")
+    graph.output(y=graph.matmul(weights, v, name="mixed"))
+    rows = [[0.01, -0.02, 0.03, 0.01], [0.02, 0.01, -0.01, 0.02], [-0.01, 0.03, 0.02, 0.01]]
+    feeds = {"q": rows, "k": rows[::-1], "v": [[0.5, 0.25, 1.0, 2.0]] * 2 + [[0.75, 0.5, 1.0, 2.5]]}
+    right = run(graph, feeds)["y"]
+    printed = each(right, lambda c: round(c, 1))
+    found = diagnose(graph, feeds, {"y": printed}, precision=1)
+    assert found.verdict == "undecided" and found.suspects and not found.findings
+    assert "without the scale scaled (÷ √4)" in found.suspects
+    assert "more digits would tell" in str(found).replace("\n           ", " ")
+    assert diagnose(graph, feeds, {"y": right}).verdict == "right"
+    assert not diagnose(graph, feeds, {"y": right}).notes
+
+
+def test_what_nothing_explains_says_what_to_look_at(block):
+    graph, feeds, right = block
+    noise = each(right["Y"], lambda c: math.sin(1000 * c))
+    found = diagnose(graph, feeds, {"Y": noise}, pairs=False, budget=1)
+    assert found.verdict == "unexplained" and found.look_at in graph.at("op")
+    both = {"norm": each(right["norm"], lambda c: math.sin(1000 * c)), "Y": right["Y"]}
+    told = diagnose(graph, feeds, both, pairs=False, budget=1)
+    assert told.look_at is None and "norm" in str(told.comparison)
