@@ -6,7 +6,10 @@ from diagnose_report import same
 
 from graphattn import diagnose, run
 
-UNNAMED = {"multi: heads added", "biased: squared", "norms: no gate", "embedded: sinusoids"}
+UNNAMED = {
+    "rope: degrees", "multi: heads added", "biased: squared", "norms: no gate", "embedded: sinusoids",
+    "padded: over features",
+}  # fmt: skip
 """Two changes at once, or numbers that are nowhere in the graph."""
 QUICK = (
     "rope: v too", "rope: interleaved", "grouped: interleaved", "grouped: kvq", "multi: per head",
