@@ -144,8 +144,11 @@ MODEL = ("text", "ids", "layers")
 """Options of trained models."""
 
 
-def read_graph(source: str, **options: Any) -> Graph:
-    """The graph alone. Raises a `GraphError` for what cannot be read."""
+def read_graph(source: str, feed_files: tuple[str, ...] = (), **options: Any) -> Graph:
+    """The graph alone; feeds tell how large that of an ONNX model is. Raises a `GraphError` for what cannot be
+    read."""
+    if feed_files:
+        return read_specimen(source, feed_files, drawn=False, **options).graph
     return _found(source, _given(options), None).graph
 
 
@@ -155,14 +158,16 @@ def _given(sizes: dict[str, Any]) -> dict[str, Any]:
 
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
-    drawn: bool = True, patches: tuple[str, ...] = (), engine: str | None = None, **options: Any,
+    drawn: bool = True, patches: tuple[str, ...] = (), engine: str | None = None,
+    recorded: Mapping[str, Any] | None = None, **options: Any,
 ) -> Specimen:  # fmt: skip
-    """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. Raises a
-    `GraphError` for what cannot be read."""
+    """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. An ONNX
+    model is fed what is `recorded` by the names of its inputs, too. Raises a `GraphError` for what cannot be
+    read."""
     given = _given(options)
     if Path(source).suffix.lower() in (ONNX, TORCH) and Path(source).is_file():  # read for what it is fed
         _refuse(source, **given)
-        found, feed_files, seed = _of_program(Path(source), feed_files, seed), (), None
+        found, feed_files, seed = _of_program(Path(source), feed_files, seed, recorded), (), None
     else:
         found = _found(source, given, seed)
     feeds = dict(found.feeds)
@@ -274,7 +279,9 @@ def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
     return found
 
 
-def _of_program(path: Path, feed_files: tuple[str, ...], seed: int | None) -> Specimen:
+def _of_program(
+    path: Path, feed_files: tuple[str, ...], seed: int | None, recorded: Mapping[str, Any] | None = None
+) -> Specimen:
     """An ONNX model or a program of PyTorch; its feeds go by the names of its inputs, and what is not fed is
     drawn at random."""
     from ..core.tensor_file import read_tensors
@@ -287,9 +294,11 @@ def _of_program(path: Path, feed_files: tuple[str, ...], seed: int | None) -> Sp
     if path.suffix.lower() == TORCH:
         found = _of_torch(path, feeds, seed or 0)
     else:
-        from ..onnx import load
+        from ..onnx import input_names, load
 
-        found = load(path, feeds, seed=seed or 0)
+        known = recorded or {}
+        given = {name: known[name] for name in (input_names(path) if known else ()) if name in known}
+        found = load(path, {**given, **feeds}, seed=seed or 0)
     for note in found.graph.notes:
         message(f"{path}: {note}")
     return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_HOMES = {"load": "importing", "operators": "inventory", "save": "writing"}
+_HOMES = {"input_names": "feeding", "load": "importing", "operators": "inventory", "save": "writing"}
 
 
 def __getattr__(name: str) -> Any:
@@ -27,4 +27,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
 
 
-__all__ = ["load", "operators", "save"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["input_names", "load", "operators", "save"]  # pyright: ignore[reportUnsupportedDunderAll]

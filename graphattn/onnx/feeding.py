@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..core.errors import GraphError, suggest
 from ..core.limits import most_cells
 from ..core.words import shown
 from .naming import identifier
-from .reading import Model
+from .reading import Model, read_model
 from .tensors import KINDS, READ, type_name
 
 TOKENS = re.compile(r"seq|token|length|time", re.IGNORECASE)
@@ -31,10 +31,18 @@ class Fed:
     array: Any
     kind: str
     axes: tuple[str | None, ...]
+    drawn: bool = False
 
     @property
     def value(self) -> Any:
         return self.array.tolist()
+
+
+def input_names(source: Any) -> list[str]:
+    """The names of what a model is fed. `source` is as for `load`."""
+    graph = read_model(source).graph
+    stored = {tensor.name for tensor in graph.initializer}
+    return [info.name for info in graph.input if info.name not in stored]
 
 
 def read_feeds(model: Model, feeds: Mapping[str, Any], seed: int = 0) -> dict[str, Fed]:
@@ -84,8 +92,10 @@ def _given(info: Any, value: Any, bound: dict[str, tuple[int, str]]) -> Fed:
         array.dtype.kind, "float" if "float" in array.dtype.name else ""
     )
     wanted = KINDS[kind]
-    if wanted == "bool" and found == "int" and set(array.reshape(-1).tolist()) <= {0, 1}:
-        found = "bool"  # files of numbers have no bools
+    if wanted == "int" and found == "float" and bool((array == numpy.trunc(array)).all()):
+        found = "int"  # tables and recordings of numbers have neither integers nor bools
+    if wanted == "bool" and found in ("int", "float") and set(array.reshape(-1).tolist()) <= {0, 1}:
+        found = "bool"
     if not found or (found != wanted and not (wanted == "float" and found == "int") and array.size):
         raise GraphError(f"{what} is fed {found or array.dtype}; expected {wanted}, as the model states {kind}")
     _need_sizes(what, stated, array.shape, bound)
@@ -145,7 +155,7 @@ def _drawn(info: Any, bound: Mapping[str, tuple[int, str]], dice: random.Random)
         wanted
     ]
     array = numpy.array([draw() for _ in range(count)]).reshape([int(n) for n in sizes if n is not None])
-    return _fed(info, array, kind, stated)
+    return replace(_fed(info, array, kind, stated), drawn=True)
 
 
 def _axes(stated: Any, kind: str) -> tuple[str | None, ...]:

@@ -19,7 +19,7 @@ from ..conventions.onnx.nodes import Building, OnnxNode
 from ..core.errors import GraphError, suggest
 from ..core.graph import Graph
 from ..core.specimen import Specimen
-from ..core.words import shown, sizes
+from ..core.words import listed, shown, sizes
 from .checking import checked_types, told_of
 from .feeding import Fed, read_feeds
 from .finishing import finished
@@ -139,6 +139,9 @@ class _Reader:
         )
 
     def _notes(self) -> Iterator[str]:
+        drawn = [fed.name for fed in self.fed.values() if fed.drawn]
+        if drawn:
+            yield f"what is not fed was drawn at random: {listed(drawn)}"
         if self.building.folded:
             fed = ", ".join(f"{fed.name} of {sizes(fed.array.shape)}" for fed in self.fed.values())
             yield (

@@ -156,6 +156,15 @@ def test_the_command_line(tmp_path, capsys):
     assert code == 0 and "/a.0/Softmax_output_0[1, 1] = exp(x[1, 1] − max) / Σ exp" in told.out
     code, told = said("ops", "--onnx", str(path))
     assert code == 0 and "1 operator in 1 node; all of them are read" in told.out
+    picture = tmp_path / "small.svg"
+    assert said("render", str(path), "-o", str(picture), *feeds)[0] == 0 and picture.exists()
+    np.savez(
+        tmp_path / "ours.npz",
+        x=np.array([[0.0, 0.0], [1.0, 1.0]]),
+        **{"/a.0/Softmax_output_0": np.full((2, 2), 0.5)},
+    )
+    code, told = said("compare", str(path), str(tmp_path / "ours.npz"))
+    assert code == 0 and told.out.startswith("the same")
     onnx.save(model(nodes, [("x", F, [2, 2])], [("y", F, [2, 2])]), path)
     code, told = said("ops", "--onnx", str(path))
     assert code == 1 and "1 operator in 1 node not read" in told.out

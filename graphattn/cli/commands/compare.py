@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ...core.errors import GraphError
+from ...core.words import listed
 from ..output import OUTPUT, emit, message, progress
 from ..source import ENGINE, GRAPH, LEVEL
 
@@ -59,7 +60,8 @@ def command(
     A is one of
       a recording   a trace saved as text or JSON; tensors in .npz, .npy, .safetensors, .json,
                     .csv, or a .txt with lines `name = [values]`; a folder of such files
-      a graph       built-in, saved, or a .py file; it is run on the inputs that B recorded
+      a graph       built-in, saved, a .py file or an .onnx model; it is run on the inputs that B
+                    recorded
     B is a recording.
 
     Exit status 0: they agree. 1: they do not, or too few digits were printed to tell. 2: bad input.
@@ -113,18 +115,20 @@ def _own(
     """A, and what to feed it where it is a graph: what B did not record."""
     from ...builtin import GRAPHS, random_feeds
     from ...insight.compare.feeding import unrecorded
-    from ..source import TOY, read_specimen
+    from ..source import ONNX, TOY, read_specimen
 
     path = Path(mine)
-    if mine in GRAPHS or mine == TOY or path.suffix.lower() == ".py" or _holds_graph(path):
-        specimen = read_specimen(mine, drawn=False, **source)
+    is_model = path.suffix.lower() == ONNX and path.is_file()
+    if is_model or mine in GRAPHS or mine == TOY or path.suffix.lower() == ".py" or _holds_graph(path):
+        recorded = {name: tensor.nested() for name, tensor in theirs.tensors.items()} if is_model else {}
+        specimen = read_specimen(mine, drawn=False, recorded=recorded, **source)
         if specimen.trace is not None and level is None:
             return specimen.trace, None
         missing = unrecorded(specimen.graph, theirs, names)
         own = {name: specimen.feeds[name] for name in missing if name in specimen.feeds}
         drawn = [name for name in missing if name not in own]
         if own and len(missing) < len(specimen.graph.inputs):
-            message(f"B did not record {', '.join(own)}: A's own are used")
+            message(f"B did not record {listed(list(own))}: A's own are used")
         if drawn:
             message(f"B did not record {', '.join(drawn)}, and A does not hold them: they are drawn at random")
             own |= {name: value for name, value in random_feeds(specimen.graph, 0).items() if name in drawn}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ...core.errors import GraphError
 from ..output import progress, wrote
-from ..source import ENGINE, LEVEL, need_unpatched, read_graph, read_specimen, specimen_options
+from ..source import ENGINE, LEVEL, ONNX, need_unpatched, read_graph, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
@@ -29,7 +30,12 @@ def command(
     if output is None:
         raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
     feeding = {option: source.pop(option) for option in ("seed", "feed_files", "labels", "patches")}
-    if not values and any(given not in (None, ()) for given in feeding.values()):
+    is_model = Path(source["source"]).suffix.lower() == ONNX  # whose feeds say how large it is
+    if not values and any(
+        given not in (None, ())
+        for option, given in feeding.items()
+        if not (is_model and option == "feed_files")
+    ):
         raise GraphError("--seed, --feeds, --labels and --patch are for a run; expected --values beside them")
     from graphattn.dumps.picture import render
 
@@ -43,7 +49,7 @@ def command(
                 say("evaluating")
                 trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
         else:
-            graph = read_graph(**source)
+            graph = read_graph(**source, feed_files=feeding["feed_files"])
         say("drawing")
         render(graph, output, level=level or "op", theme=theme, trace=trace)
     wrote(output)
