@@ -1,6 +1,6 @@
 """y = (a < b), cell by cell; False where one of them is NaN.
 
-a, b: both floats or both integers, of shapes that broadcast; y: bools. What a mask is made of where it
+a, b: both floats or both integers, of shapes that broadcast; y: bools. What makes a mask where it
 depends on positions, lengths or scores.
 """
 
