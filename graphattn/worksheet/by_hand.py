@@ -44,7 +44,7 @@ def whole(x: Number) -> Number:
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 
-def dot(p: Sequence[Number], q: Sequence[Number]) -> Number:
+def dot(p: Sequence[Any], q: Sequence[Any]) -> Number:
     """Σ pₖ qₖ."""
     return whole(sum(map(mul, p, q)))
 
