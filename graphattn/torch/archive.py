@@ -121,7 +121,8 @@ class Archive:
         torch = need_torch()
         if not isinstance(record, dict) or record.get("use_pickle") is not False:
             return None
-        meta, file = record.get("tensor_meta"), record.get("path_name")
+        meta: Any = record.get("tensor_meta")
+        file = record.get("path_name")
         try:
             dtype = TYPES[meta["dtype"]]
             shape, strides = ([size["as_int"] for size in meta[key]] for key in ("sizes", "strides"))

@@ -30,10 +30,12 @@ class Axes:
         self._same: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._specs: dict[Ref, Spec] = {}
+        self._axes: dict[Ref, tuple[str, ...]] = {}
         fresh = (f"a{i}" for i in count())
         for node in graph.nodes.values():
             for port, spec in enumerate(self._ran(node)):
                 axes = tuple(axis or next(fresh) for axis in spec.axes)
+                self._axes[Ref(node.name, port)] = axes
                 self._specs[Ref(node.name, port)] = replace(spec, axes=axes)
 
     def _ran(self, node: Node) -> list[Spec]:
@@ -63,7 +65,7 @@ class Axes:
         name keeps it."""
         if ref is None:
             return
-        axes = self._specs[ref].axes
+        axes = self._axes[ref]
         for place, name in names.items():
             back = ("last", "second", "third", "fourth").index(place) + 1
             if back <= len(axes):
@@ -71,7 +73,7 @@ class Axes:
 
     def of(self, ref: Ref) -> tuple[str | None, ...]:
         """The names of a tensor's axes, None where nothing tells."""
-        return tuple(self._names.get(self._find(axis)) for axis in self._specs[ref].axes)
+        return tuple(self._names.get(self._find(axis)) for axis in self._axes[ref])
 
 
 def with_axes(graph: Graph) -> Graph:

@@ -62,8 +62,8 @@ class Reading:
             return Value(lambda: self.draft.stored(source, value), known)
         if value is not None and not hasattr(value, "dtype"):
             return Value(None, value)
-        live = value is not None and kind_of(value) != "float"
-        known = value.clone() if live else None
+        known = None if value is None or kind_of(value) == "float" else value.clone()
+        live = known is not None
         return Value(lambda: self.draft.input(source, value), known, frozenset({source.name}), live)
 
     # ------------------------------------------------------------ one step

@@ -13,6 +13,7 @@ from ...core.graph import Tensor
 from ..values import Value, cells, kind_of
 from .call import Call
 
+HIDDEN = float("-inf")
 LARGE = -1e9
 """What is added to hide is this or smaller."""
 
@@ -62,35 +63,50 @@ def read(c: Call, mask: Any) -> Any:
 
 
 def masked_fill(c: Call, x: Any, mask: Any, value: Any) -> Tensor:
-    """x, or a value where the mask is True."""
-    value = c.known(value, "the value that is filled in")
-    if isinstance(mask, Value) and mask.known is not None and value <= LARGE:
-        hidden = mask.known
-        if value == float("-inf") or not (hidden.dim() and bool(hidden.all(dim=-1).any())):
-            if value > float("-inf"):
-                c.note(f"masks that fill in {value:.3g} hide: their cells are −∞ here")
-            visible = mask.live and c.logical_not(mask, name=c.inner("visible"))
-            if not mask.live:
-                c.fixed(mask)
-                visible = c.constant(cells(~hidden), c.inner("visible"))
-            return c.mask(x, visible)
-    return c.where(mask, float(value), x)
+    """x, or a value where the mask is True; a value that hides makes it a mask of the graph."""
+    value = float(c.known(value, "the value that is filled in"))
+    hidden = _known(mask)
+    if hidden is None or not _hides(c, hidden, value):
+        return c.where(mask, value, x)
+    if mask.live and value == HIDDEN:
+        return c.mask(x, c.logical_not(mask, name=c.inner("visible")))
+    c.fixed(mask)
+    return c.mask(x, c.constant(cells(~hidden), c.inner("visible")))
 
 
 def where(c: Call, condition: Any, x: Any, other: Any) -> Tensor:
-    """x where the condition holds, other elsewhere; a hiding number elsewhere is a mask."""
-    plain = other.known if isinstance(other, Value) and other.known is not None else other
-    single = not isinstance(plain, Value) and (not hasattr(plain, "numel") or plain.numel() == 1)
-    condition_known = isinstance(condition, Value) and condition.known is not None
-    if single and condition_known and c.kind(x) == "float" and isinstance(x, Value) and x.known is None:
-        number = float(plain.item() if hasattr(plain, "item") else plain)
-        visible = condition.known
-        blind = visible.dim() and bool((~visible).all(dim=-1).any())
-        if number == float("-inf") or (number <= LARGE and not blind):
-            if number > float("-inf"):
-                c.note(f"masks that fill in {number:.3g} hide: their cells are −∞ here")
-            return c.mask(x, condition)
-    return c.where(condition, _floats(x), _floats(other))
+    """x where the condition holds, other elsewhere; a hiding number elsewhere makes it a mask of the graph."""
+    seen, number = _known(condition), _number(other)
+    if seen is None or number is None or c.kind(x) != "float" or not _hides(c, ~seen, number):
+        return c.where(condition, _floats(x), _floats(other))
+    if number > HIDDEN:
+        c.fixed(condition)
+    return c.mask(x, condition)
+
+
+def _known(value: Any) -> Any:
+    """The tensor of a value that is known, or None."""
+    known = value.known if isinstance(value, Value) else None
+    return known if hasattr(known, "dim") else None
+
+
+def _number(value: Any) -> float | None:
+    """The number of a tensor of one cell that is known, or of a number; None for any other."""
+    known = _known(value)
+    if known is not None:
+        return float(known.item()) if known.numel() == 1 else None
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _hides(c: Call, hidden: Any, number: float) -> bool:
+    """Whether a number in the cells that are to be hidden makes a mask: −∞, or one that is large enough where
+    it hides no whole row."""
+    if number == HIDDEN:
+        return True
+    if number > LARGE or (hidden.dim() and bool(hidden.all(dim=-1).any())):
+        return False
+    c.note(f"masks that fill in {number:.3g} hide: their cells are −∞ here")
+    return True
 
 
 def _floats(value: Any) -> Any:
