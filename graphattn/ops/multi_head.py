@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.axes import Spec, describe, need_flag, need_kind, need_number, need_rank, need_size
+from ..core.axes import Spec, describe, need_flag, need_kind, need_number, need_rank, need_size, unify
 from ..core.errors import Rejected
 from ..core.op import Op, Reject, Sample, find, register
 from ..core.words import counted, joined
@@ -164,7 +164,10 @@ def _lengthened(name: str, x: Spec, past: Spec | None, appended: Spec | None, ze
     if appended is not None and appended.shape != x.shape[-1:]:
         raise Rejected(f"appended_{name} is {describe(appended)}; expected one row of {x.shape[-1]}")
     more = (appended is not None) + zero_key
-    return Spec((*x.shape[:-2], x.shape[-2] + more, x.shape[-1]), x.axes) if more else x
+    if not more:
+        return x
+    feature = x.axes[-1] if appended is None else unify(x.axes[-1], appended.axes[0])
+    return Spec((*x.shape[:-2], x.shape[-2] + more, x.shape[-1]), (*x.axes[:-1], feature))
 
 
 def _fitting(features: int, heads: int) -> list[int]:
