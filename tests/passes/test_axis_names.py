@@ -44,7 +44,7 @@ def some(seeds):
     choices = (None, None, "token", "feature", "head", "own")
     return [
         lambda slot, rank, seed=seed: random.Random(f"{seed} {slot}").choices(choices, k=rank)
-        for seed in range(seeds)
+        for seed in range(1, seeds + 1)
     ]
 
 
