@@ -58,7 +58,10 @@ class Form:
 
 
 FORMS = (
-    Form("text", "trace_text:trace_text", "text", (".txt",), takes=("precision", "decimals", "limit", "only")),
+    Form(
+        "text", "trace_text:trace_text", "text", (".txt",),
+        takes=("precision", "decimals", "limit", "only", "width", "parameters"),
+    ),
     Form("json", "trace_json:trace_json", "JSON, which reads back bit for bit", (".json",), exact=True),
     Form(
         "markdown", "markdown:trace_markdown", "Markdown", (".md", ".markdown"),

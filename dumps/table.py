@@ -49,10 +49,12 @@ def index_text(tensor: TensorRow, index: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pretty:
-    """Numbers for reading. `limit` is the most rows, columns and slices that are shown."""
+    """Numbers for reading. `limit` is the most rows, columns and slices that are shown; with a `width`, there
+    are as many columns as go into so many places, whatever the limit."""
 
     decimals: int = 4
     limit: int = 12
+    width: int | None = None
 
     def cell(self, tensor: TensorRow, numbers: Numbers) -> Callable[[Any], str]:
         """How the cells of a tensor are written: all in the same form."""
@@ -94,10 +96,23 @@ class Pretty:
 
     def shown(self, count: int) -> list[int | None]:
         """Which of `count` rows are shown; None stands for those left out."""
-        if count <= self.limit:
-            return list(range(count))
-        head = (self.limit + 1) // 2
-        return [*range(head), None, *range(count - (self.limit - head), count)]
+        return _ends(count, self.limit)
+
+    def columns(self, tensor: TensorRow, numbers: Numbers) -> list[int | None]:
+        """Which columns of a tensor are shown."""
+        count = tensor.spec.shape[-1]
+        if self.width is None:
+            return self.shown(count)
+        rank = tensor.spec.rank
+        names = [] if rank < 2 else _heads(tensor, self, -2, self.shown(tensor.spec.shape[-2]))
+        last = index_text(tensor, [size - 1 for size in tensor.spec.shape[:-2]]) if rank > 2 else ""
+        room = self.width - max(map(width, [*names, last, ""])) - 2 * (rank > 1)
+        wide = (
+            5 if tensor.spec.kind == "bool" else width(self.cell(tensor, numbers)(-greatest(tensor, numbers)))
+        )
+        heads = [self.label(name) for name in tensor.labels[-1] or ()] or [str(count - 1)]
+        place = 2 + max(self.least(tensor), wide, *map(width, heads))
+        return _ends(count, count if count * place <= room + 2 else max((room - 1) // place, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +133,17 @@ class Exact:
 
     def shown(self, count: int) -> list[int | None]:
         return list(range(count))
+
+    def columns(self, tensor: TensorRow, numbers: Numbers) -> list[int | None]:
+        return self.shown(tensor.spec.shape[-1])
+
+
+def _ends(count: int, limit: int) -> list[int | None]:
+    """The places that are shown where at most `limit` are: those at both ends, None between them."""
+    if count <= limit:
+        return list(range(count))
+    head = (limit + 1) // 2
+    return [*range(head), None, *range(count - (limit - head), count)]
 
 
 def _size(cell: Any) -> int:
@@ -148,7 +174,7 @@ class Slice:
 def slices(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[Slice]:
     """The slices that are shown of a recorded tensor with cells, of rank 1 or more."""
     shape = tensor.spec.shape
-    columns = form.shown(shape[-1])
+    columns = form.columns(tensor, numbers)
     heads = _heads(tensor, form, -1, columns)
     names = _heads(tensor, form, -2, form.shown(shape[-2])) if len(shape) > 1 else [""]
     for index, grid in _grids(tensor, form, form.cell(tensor, numbers), columns):
@@ -248,17 +274,18 @@ def _texts(
     return [form.hidden(t) if j is not None and hidden[j] else t for t, j in zip(texts, places)]
 
 
-def left_out(tensor: TensorRow, form: Pretty | Exact) -> str:
+def left_out(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers = FLOAT) -> str:
     """What a table leaves out, in words; '' where it shows everything."""
     shape = tensor.spec.shape
-    if not tensor.spec.size:
+    if not tensor.spec.size or not shape:
         return ""
-    counts = [(shape[-1:] or (1,))[0], (shape[-2:-1] or (1,))[0], math.prod(shape[:-2])]
+    counts = [("rows", (shape[-2:-1] or (1,))[0]), ("slices", math.prod(shape[:-2]))]
+    places = [("columns", shape[-1], form.columns(tensor, numbers))]
     told = []
-    for what, count in zip(("columns", "rows", "slices"), counts):
-        shown = sum(i is not None for i in form.shown(count))
-        if shown < count:
-            told.append(f"{shown} of {count} {what}")
+    for what, count, shown in [*places, *((what, count, form.shown(count)) for what, count in counts)]:
+        kept = sum(i is not None for i in shown)
+        if kept < count:
+            told.append(f"{kept} of {count} {what}")
     return f"{', '.join(reversed(told))} shown" if told else ""
 
 

@@ -30,7 +30,7 @@ from graphattn.core.graph import Graph, Node
 from graphattn.core.limits import need_bytes
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
-from graphattn.core.words import left, typed, width
+from graphattn.core.words import left, typed, width, wrapped
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_text import check_header, graph_text, read_lines
 from graphattn.dumps.literals import Line, literal, plain, quote, shortened, unplain
@@ -68,23 +68,29 @@ def trace_text(
     decimals: int = 4,
     limit: int = 12,
     only: Iterable[str] | None = None,
+    width: int | None = None,
+    parameters: bool = True,
 ) -> str:
     """The trace as text (see the module's docstring).
 
     precision: "pretty" or "exact". decimals: how many a pretty number has, 0 to 17. limit: the
     most rows, columns and slices of a tensor that a pretty dump shows, 2 or more. only: names or
-    patterns (`*.weights`) of the tensors to show; an exact dump gives the others as not kept.
+    patterns (`*.weights`) of the tensors to show; an exact dump gives the others as not kept. width: the
+    places of a line, 40 or more: a pretty dump shows as many columns as go into it. parameters: whether
+    a pretty dump shows the tensors that were trained.
     """
     patterns = None if only is None else [only] if isinstance(only, str) else list(only)
-    form = form_of(precision, decimals, limit)
+    form = form_of(precision, decimals, limit, None if width is None else width - len(MARGIN))
     with printing():
-        text = "\n".join(_lines(trace, form, patterns)) + "\n"
+        text = "\n".join(_lines(trace, form, patterns, parameters)) + "\n"
     if isinstance(form, Exact):
         need_bytes("the exact text of the trace", len(text))
     return text
 
 
-def form_of(precision: str = "pretty", decimals: int = 4, limit: int = 12) -> Pretty | Exact:
+def form_of(
+    precision: str = "pretty", decimals: int = 4, limit: int = 12, width: int | None = None
+) -> Pretty | Exact:
     """How numbers are written. Raises a `GraphError` for what `trace_text` does not take."""
     if precision not in PRECISIONS:
         raise GraphError(
@@ -93,7 +99,9 @@ def form_of(precision: str = "pretty", decimals: int = 4, limit: int = 12) -> Pr
     for what, value, least, most in (("decimals", decimals, 0, 17), ("limit", limit, 2, 10**9)):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise GraphError(f"{what} is {value!r}; expected an int from {least} to {most}")
-    return Exact() if precision == "exact" else Pretty(decimals, limit)
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 30):
+        raise GraphError(f"width is {width!r}; expected an int of 40 or more")
+    return Exact() if precision == "exact" else Pretty(decimals, limit, width)
 
 
 @contextmanager
@@ -107,7 +115,9 @@ def printing() -> Iterator[None]:
         raise GraphError(f"the trace holds a number that Python does not print: {error}") from None
 
 
-def _lines(trace: Trace, form: Pretty | Exact, only: list[str] | None) -> Iterator[str]:
+def _lines(
+    trace: Trace, form: Pretty | Exact, only: list[str] | None, parameters: bool = True
+) -> Iterator[str]:
     exact = isinstance(form, Exact)
     yield EXACT_HEADER if exact else HEADER
     yield from _head(trace, only)
@@ -119,6 +129,8 @@ def _lines(trace: Trace, form: Pretty | Exact, only: list[str] | None) -> Iterat
         yield ""
         yield from graph_text(trace.graph).splitlines()
     for row in step_rows(trace, only, others=exact):
+        if row.op.fed and row.op.drawn and not (parameters or exact):
+            continue
         yield ""
         yield from _step(row, form, trace)
     if exact:
@@ -161,7 +173,7 @@ def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> Iterator[str]:
     several = len(row.tensors) > 1
     if not row.op.fed:
         axes = f"{len(row.tensors)} outputs" if several else row.written.axes
-        yield from _heading(f"{row.name} = {row.written.expression}", axes, row.written.formula)
+        yield from _heading(f"{row.name} = {row.written.expression}", axes, row.written.formula, form)
     for port, tensor in enumerate(row.tensors):
         if port:
             yield ""
@@ -174,9 +186,17 @@ def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> Iterator[str]:
         yield f"{MARGIN}! {plain(warning)}"
 
 
-def _heading(text: str, axes: str, formula: str) -> Iterator[str]:
+def _heading(text: str, axes: str, formula: str, form: Pretty | Exact | None = None) -> Iterator[str]:
     """What is computed, its axes, its formula: in three columns that stand still. The first stands
-    on a line of its own where it is too long."""
+    on a line of its own where it is too long; where a width is given, so does the last."""
+    room = None if form is None or isinstance(form, Exact) else form.width
+    if room is not None:
+        room += len(MARGIN)
+        if max(FORMULA_COLUMN, AXES_COLUMN + width(axes) + 2) + width(formula) > room:
+            yield from wrapped(text, room, MARGIN)
+            both = f"{axes}   {formula}".rstrip()
+            yield from (MARGIN + line for line in wrapped(both, room - len(MARGIN), "  "))
+            return
     if width(text) > AXES_COLUMN - 2:
         yield text
         text = ""
@@ -193,7 +213,20 @@ def _tensor(
     yield from _beside(list(table(tensor, form, numbers)), gradient, form, numbers)
     below = told(tensor, row, form, numbers)
     if below:
-        yield "   ".join(below)
+        yield from _together(below, form)
+
+
+def _together(facts: list[str], form: Pretty | Exact) -> Iterator[str]:
+    """Facts on one line, or where a width is given on as few as they take."""
+    room = None if isinstance(form, Exact) else form.width
+    line = ""
+    for fact in facts:
+        joined = f"{line}   {fact}" if line else fact
+        if line and room is not None and width(joined) > room:
+            yield line
+            joined = fact
+        line = joined
+    yield line
 
 
 def _beside(
@@ -203,16 +236,21 @@ def _beside(
     right = [] if gradient is None else list(table(gradient, form, numbers))
     name = "" if gradient is None else gradient.name
     wide = [max(map(width, side), default=0) for side in (lines, right)]
-    if gradient is None or len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > WIDTH:
+    if gradient is None or len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > _room(form):
         yield from lines
         return
     for i, (one, other) in enumerate(zip(lines, right, strict=True)):
         yield f"{left(one, wide[0])}    {name if not i else ' ' * len(name)}  {other}".rstrip()
 
 
+def _room(form: Pretty | Exact) -> int:
+    """How many places a tensor with its gradient beside it may take."""
+    return WIDTH if isinstance(form, Exact) or form.width is None else form.width
+
+
 def told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
     """The facts that stand below a recorded tensor."""
-    omitted = left_out(tensor, form)
+    omitted = left_out(tensor, form, numbers)
     lines = [omitted] if omitted else []
     if tensor.spec.size and tensor.spec.kind == "float" and (omitted or is_share(row.op)):
         found = facts(tensor, row.op, numbers)

@@ -24,6 +24,9 @@ from ..core.words import tame
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
+
+    Paint = Callable[[list[str]], Iterator[Text]]
 
 SPELLED = {
     "·": ".", "×": "x", "√": "sqrt", "÷": "/", "−": "-", "–": "-", "—": "-", "→": "->", "←": "<-", "⇒": "=>",
@@ -100,25 +103,45 @@ def terminal_width() -> int:
     return max(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, 40)
 
 
+def fitting_width() -> int | None:
+    """The places of a line that what is printed is fitted into: those of the terminal, or COLUMNS; None in a
+    pipe, where text stays as it is."""
+    return terminal_width() if sys.stdout.isatty() or "COLUMNS" in os.environ else None
+
+
 def message(text: str) -> None:
     """A remark beside the result."""
     print(tame(text), file=sys.stderr)
 
 
-def emit(text: str | bytes, path: str | None, exact: bool = False) -> None:
+def emit(text: str | bytes, path: str | None, exact: bool = False, painted: Paint | None = None) -> None:
     """A result: into a file (whole or not at all) and said so, or to stdout. What is `exact` is for
-    programs to read back: away from a terminal it is UTF-8 whatever the locale."""
+    programs to read back: away from a terminal it is UTF-8 whatever the locale. On a terminal that has
+    colours, each line is `painted`."""
     if isinstance(text, bytes):
         _emit_bytes(text, path)
         return
     if path is None or path == "-":
         if exact and isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        if painted is None or not _coloured(text, painted):
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
     from graphattn.dumps.write import write_text
 
     wrote(write_text(path, text))
+
+
+def _coloured(text: str, painted: Paint) -> bool:
+    """Print the lines in their colours, where stdout is a terminal that has some; whether it was done."""
+    if not sys.stdout.isatty():
+        return False
+    out = console()
+    if out.color_system is None:
+        return False
+    for line in painted(text.rstrip("\n").split("\n")):
+        out.print(line)
+    return True
 
 
 def _emit_bytes(data: bytes, path: str | None) -> None:

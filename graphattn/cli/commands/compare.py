@@ -11,6 +11,7 @@ import click
 from ...core.errors import GraphError
 from ...core.words import listed
 from ..output import OUTPUT, emit, message, progress
+from ..paint import COMPARISON, painter
 from ..source import ENGINE, GRAPH, LEVEL
 
 GROUP = "Compare with another implementation"
@@ -89,7 +90,7 @@ def command(
         data = found.data() if mistake is None else {**found.data(), "diagnosis": mistake.data()}
         told = found.text(everything) + ("" if mistake is None else f"\n{mistake}")
         text = json.dumps(data, ensure_ascii=False, indent=1) if as_json else told
-    emit(text, output, exact=as_json)
+    emit(text, output, exact=as_json, painted=None if as_json else painter(COMPARISON))
     ctx.exit(0 if found.agrees else 1)
 
 

@@ -8,6 +8,7 @@ import click
 from ...core.errors import GraphError
 from .. import completion
 from ..output import OUTPUT, emit
+from ..paint import CARD, painter
 
 GROUP = "Look things up"
 
@@ -54,4 +55,4 @@ def command(
     else:
         from ..op_card import card, table
 
-        emit(card(find(name)) if name else table(), output)
+        emit(card(find(name)) if name else table(), output, painted=painter(CARD))

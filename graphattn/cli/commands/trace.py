@@ -11,7 +11,8 @@ from graphattn.dumps.forms import FORMS, Form, form_of
 
 from ...core.errors import GraphError, suggest
 from .. import completion
-from ..output import OUTPUT, console, counted, emit, progress, terminal_width, wrote
+from ..output import OUTPUT, console, counted, emit, fitting_width, progress, terminal_width, wrote
+from ..paint import TRACE, painter
 from ..source import ENGINE, LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 GROUP = "See a computation"
@@ -60,12 +61,20 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--heat", is_flag=True, help="Heat maps: colours on a terminal that has them, else shades.",
 )  # fmt: skip
 @click.option("--decimals", type=Whole(0), default=4, help="Decimals of a pretty number.  [4]")
-@click.option("--limit", type=Whole(2), default=12, help="Rows and columns of a tensor that are shown.  [12]")
+@click.option(
+    "--limit", type=Whole(2),
+    help="Rows and columns of a tensor that are shown.  [12; on a terminal as many columns as fit]",
+)  # fmt: skip
+@click.option("--width", type=Whole(40), help="The longest line of text.  [the terminal's]")
+@click.option(
+    "--parameters/--no-parameters", default=True, help="Whether text shows trained tensors.  [--parameters]"
+)
 @click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
     level: str | None, exact: bool, patterns: tuple[str, ...], beside: bool, short: str | None, heat: bool,
-    decimals: int, limit: int, allow_nonfinite: bool, output: str | None, **options: Any,
+    decimals: int, limit: int | None, width: int | None, parameters: bool, allow_nonfinite: bool,
+    output: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     asked = {form.name: options.pop(form.name) for form in FORMS[1:]}
@@ -78,9 +87,11 @@ def command(
     if heat and (form is not TEXT or exact or beside or short is not None):
         raise GraphError("--heat is a form of its own; expected no other form beside it")
     folder = asked.get(form.name) or output if form.folder else None
+    fitting = width or (fitting_width() if output is None and limit is None else None)
+    limit = limit or 12
     writing = {
         "precision": "exact" if exact else "pretty", "decimals": decimals, "limit": limit,
-        "only": patterns or None,
+        "only": patterns or None, "width": fitting, "parameters": parameters,
     }  # fmt: skip
     keep = patterns if patterns and "only" not in form.takes else None
     if short is not None and options["engine"] is not None:
@@ -100,7 +111,7 @@ def command(
         elif beside:
             from graphattn.dumps.tensor_text import tensor_text
 
-            written = tensor_text(trace, patterns, decimals, limit, terminal_width())
+            written = tensor_text(trace, patterns, decimals, limit, width or terminal_width())
         elif short is not None:
             from graphattn.dumps.precision_text import precision_text
 
@@ -113,7 +124,8 @@ def command(
     if folder is not None:
         wrote(folder)
     elif written is not None:
-        emit(written, output, exact=form.exact or exact)
+        plain = form is not TEXT or beside or heat or short is not None or exact
+        emit(written, output, exact=form.exact or exact, painted=None if plain else painter(TRACE))
 
 
 def _heat(trace: Any, patterns: tuple[str, ...], limit: int, output: str | None) -> str | None:

@@ -10,7 +10,8 @@ import click
 
 from ...core.errors import GraphError
 from .. import completion
-from ..output import OUTPUT, emit, progress
+from ..output import OUTPUT, emit, fitting_width, progress
+from ..paint import WHY, painter
 from ..source import ENGINE, LEVEL, Whole, need_unpatched, read_specimen, specimen_options
 
 GROUP = "Explain its numbers"
@@ -55,7 +56,8 @@ class Depth(click.ParamType):
     help="With --sources: what the cell loses without each of so many sources, the rest run again.",
 )  # fmt: skip
 @click.option("--digits", type=Whole(0), default=6, help="Decimals that are shown.  [6]")
-@click.option("--width", type=Whole(40), default=80, help="The longest line.  [80]")
+@click.option("--width", type=Whole(40), help="The longest line.  [the terminal's, or 80]")
+@click.option("--cells", type=Whole(1), default=12, help="How many cells are written out at most.  [12]")
 @click.option("--parts/--no-parts", default=True, help="Whether max, mean, Σ exp … are written out.  [--parts]")
 @click.option("--markdown", is_flag=True, help="A nested list in Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Every cell with its exact number, which recomputes.")
@@ -63,8 +65,9 @@ class Depth(click.ParamType):
 @OUTPUT
 def command(
     tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, split: bool,
-    by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int, width: int,
-    parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool, output: str | None, **source: Any,
+    by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int,
+    width: int | None, cells: int, parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool,
+    output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
     came from. INDEX is a number or a label for each axis; negative numbers go behind `--`."""
@@ -78,6 +81,7 @@ def command(
         )
     if split and (reach or markdown):
         raise GraphError("--sources is a table of its own; expected no --reach or --markdown beside it")
+    width = width or (fitting_width() if output is None else None) or 80
     specimen = read_specimen(**source)
     with progress("evaluating") as say:
         if specimen.trace is not None and level is None:
@@ -98,7 +102,8 @@ def command(
             why = trace.why(tensor, *index, depth="all" if depth == math.inf else int(depth))
             text = (
                 why.json() if as_json
-                else why.markdown(digits, parts) if markdown
-                else why.text(width, digits, parts)
+                else why.markdown(digits, parts, cells) if markdown
+                else why.text(width, digits, parts, cells)
             )  # fmt: skip
-    emit(text, output, exact=as_json)
+    plain = as_json or markdown or split or reach
+    emit(text, output, exact=as_json, painted=None if plain else painter(WHY))

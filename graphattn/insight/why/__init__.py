@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 DIGITS = 6
+CELLS = 12
+"""How many cells are written out, where nothing else is asked for: a screenful."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,26 +51,29 @@ class Why:
         """The cell with its labels: `head0.weights[sat, cat]`."""
         return self.tensor + show_index(self.index, self.derivation.labels(self.derivation.spec(self.key)))
 
-    def lines(self, digits: int = DIGITS, parts: bool = True) -> list[Line]:
+    def lines(self, digits: int = DIGITS, parts: bool = True, cells: int = CELLS) -> list[Line]:
         """What there is to say, before it is laid out."""
         from graphattn.insight.why.tree import lines
 
-        return list(lines(self.derivation, self.key, self.depth, _digits(digits), parts, self.tensor))
+        if isinstance(cells, bool) or not isinstance(cells, int) or cells < 1:
+            raise GraphError(f"cells is {cells!r}; expected an int of 1 or more")
+        return list(lines(self.derivation, self.key, self.depth, _digits(digits), parts, self.tensor, cells))
 
-    def text(self, width: int = WIDTH, digits: int = DIGITS, parts: bool = True) -> str:
+    def text(self, width: int = WIDTH, digits: int = DIGITS, parts: bool = True, cells: int = CELLS) -> str:
         """Lines of text of at most `width` places, numbers rounded to so many decimals. Without
-        `parts`, the formulas of named parts (max, mean, Σ exp) are left out."""
+        `parts`, the formulas of named parts (max, mean, Σ exp) are left out. The nearest `cells` are
+        written out."""
         from graphattn.insight.why.layout import laid_out
 
         if isinstance(width, bool) or not isinstance(width, int) or width < 40:
             raise GraphError(f"width is {width!r}; expected a whole number of 40 or more")
-        return laid_out(self.lines(digits, parts), width)
+        return laid_out(self.lines(digits, parts, cells), width)
 
-    def markdown(self, digits: int = DIGITS, parts: bool = True) -> str:
+    def markdown(self, digits: int = DIGITS, parts: bool = True, cells: int = CELLS) -> str:
         """The same as a nested list."""
         from graphattn.insight.why.layout import markdown
 
-        return markdown(self.lines(digits, parts))
+        return markdown(self.lines(digits, parts, cells))
 
     def data(self, limit: int | None = None) -> dict[str, Any]:
         """All cells that it goes back to with exact numbers, as JSON holds them; see `why_json`."""

@@ -212,7 +212,8 @@ class Formula:
 
     def _literal(self, tree: Literal) -> Piece:
         if tree.text:
-            return tree.text, ATOM if tree.text.isalnum() else PRODUCT
+            text = tree.text.removesuffix(".0")
+            return text, ATOM if text.replace(".", "", 1).isalnum() else PRODUCT
         return self._numeral(tree)
 
     # ------------------------------------------------------------ sums
@@ -301,8 +302,8 @@ class Formula:
         return f"{sign}{_span(base, size, letter)} {body}"
 
     def _letter(self, running: Sequence[tuple[Cell, Key, list[Any]]]) -> str:
-        """A letter for the running index that no label beside it is taken for."""
-        used: set[str] = set()
+        """A letter for the running index that neither a tensor nor a label beside it is taken for."""
+        used = {self.names.of(key).rpartition(".")[2] for _, key, _ in running}
         for _, key, index in running:
             labels = self.derivation.labels(self.derivation.spec(key))
             used.update(names[i] for i, names in zip(index, labels) if names and isinstance(i, int))

@@ -15,6 +15,7 @@ from graphattn.core.cells import Apply, Cell, Expression, Literal
 from graphattn.core.numbers import Numbers
 from graphattn.insight.why.derivation import Branch, Derivation, Entry, Key, applies
 from graphattn.insight.why.formula import Formula, Names, joined
+from graphattn.insight.why.index import show_place
 
 HOPS = 10_000
 """How far the origin of a hidden or non-finite cell is looked for."""
@@ -25,7 +26,11 @@ def remarks(derivation: Derivation, names: Names, entry: Entry, digits: int = 6)
     formula = Formula(derivation, names, entry, digits)
     found: list[str] = []
     if entry.hidden:
-        found.append(_hidden(derivation, names, entry, digits))
+        blind = _blind(derivation, entry.key)
+        found += [*([blind] if blind else []), _hidden(derivation, names, entry, digits)]
+    elif entry.kind == "computed":
+        rows = dict.fromkeys(_blind(derivation, entry.sources[cell], names) for cell in formula.main())
+        found += [row for row in rows if row][:1]
     found += _branches(derivation, names, entry, formula)
     if entry.kind == "patched":
         found.append(_patched(derivation, entry, formula))
@@ -66,6 +71,20 @@ def _hidden(derivation: Derivation, names: Names, entry: Entry, digits: int) -> 
         todo += [k for k in reversed(main) if derivation.hidden(k)]
         todo += [k for k in sources if k.index == key.index]
     return "hidden by a mask"
+
+
+def _blind(derivation: Derivation, key: Key, names: Names | None = None) -> str:
+    """What to say where each cell of the row that a cell stands in is hidden; '' where not."""
+    spec = derivation.spec(key)
+    if not spec.rank or spec.shape[-1] < 2 or not derivation.hidden(key):
+        return ""
+    row = [key._replace(index=(*key.index[:-1], j)) for j in range(spec.shape[-1])]
+    if not all(map(derivation.hidden, row)):
+        return ""
+    whole = derivation.labels(spec)
+    place = f"row {show_place(key.index[-2], whole[-2])}" if spec.rank > 1 else "it"
+    of = f" of {names.of(key)}" if names else ""
+    return f"{place}{of} sees nothing: all of its {spec.shape[-1]} cells are hidden"
 
 
 def _mask_cell(branch: Branch) -> Cell | None:

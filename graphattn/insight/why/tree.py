@@ -13,15 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphattn.core.cells import Cell, Expression, Literal
+from graphattn.core.words import counted
 from graphattn.insight.why.derivation import Derivation, Entry, Key, applies, cells_of
 from graphattn.insight.why.formula import BREAK, Formula, Names
 from graphattn.insight.why.index import show_index, show_place
 from graphattn.insight.why.remarks import as_usual, remarks
 
-FOLLOWED = 8
-"""Of how many source cells of one cell the explanation goes on."""
-LINES = 100
-"""The most cells that are written out in one explanation."""
+FOLLOWED = 4
+"""Of so many source cells of one cell the explanation goes on; of more, of half as many."""
+GIVEN = 16
+"""So many numbers that were given stand on one line."""
+COUNTED = 2_000
+"""The most cells that are counted to say how much is left out."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,17 @@ class Line:
 
 
 def lines(
-    derivation: Derivation, key: Key, depth: float, digits: int = 6, parts: bool = True, name: str = ""
-) -> Iterator[Line]:
+    derivation: Derivation, key: Key, depth: float, digits: int = 6, parts: bool = True, name: str = "",
+    most: int = 12,
+) -> Iterator[Line]:  # fmt: skip
     """The lines that explain a cell, so many levels deep; `name` is what its tensor is called.
 
-    Where there are more cells than `LINES`, the nearest are written out. Each cell is written out
-    once, where it is nearest to the first; elsewhere it is only a number.
+    Where there are more cells than `most`, the nearest are written out, and it is said how many are not.
+    Each cell is written out once, where it is nearest to the first; elsewhere it is only a number.
     """
     name = name or derivation.entry(key).name
     names = Names(derivation, name)
-    opened, cut = _nearest(derivation, key, depth, names, digits)
+    opened, left = _nearest(derivation, key, depth, names, digits, most)
     told: set[Key] = set()
     written: dict[object, None] = {}
     todo: list[tuple[int, Key | Line, Key | None]] = [(0, key, None)]
@@ -79,8 +83,11 @@ def lines(
         if parts:
             yield from _parts(level + 1, node.formula, written)
         todo += [(level + 1, child, item) for child in reversed(node.children)]
-    if cut:
-        yield Line(0, "…", (), f"the nearest {LINES} cells are written out; ask why of any other")
+    if left:
+        more = f"more than {COUNTED:,}" if left >= COUNTED else f"{left:,}"
+        yield Line(
+            0, "…", (), f"the nearest {counted(most, 'cell')} are written out, {more} are not; ask why of any"
+        )
 
 
 @dataclass
@@ -93,24 +100,29 @@ class _Opened:
 
 
 def _nearest(
-    derivation: Derivation, key: Key, depth: float, names: Names, digits: int
-) -> tuple[dict[Key, _Opened], bool]:
-    """The cells that are written out, nearest first; whether any are left."""
+    derivation: Derivation, key: Key, depth: float, names: Names, digits: int, most: int
+) -> tuple[dict[Key, _Opened], int]:
+    """The cells that are written out, nearest first; how many are left, up to `COUNTED`."""
     opened: dict[Key, _Opened] = {}
+    left: set[Key] = set()
     todo: deque[tuple[int, Key, Key | None]] = deque([(0, key, None)])
     while todo:
         level, now, parent = todo.popleft()
-        if now in opened:
+        if now in opened or now in left:
             continue
-        if len(opened) >= LINES:
-            return opened, True
+        if len(left) >= COUNTED:
+            break
         entry = derivation.entry(now)
         formula = Formula(derivation, names, entry, digits)
-        opened[now] = node = _Opened(parent, formula)
+        node = _Opened(parent, formula)
+        if len(opened) < most:
+            opened[now] = node
+        else:
+            left.add(now)
         if level + 1 < depth:
             node.children = list(_next(level + 1, derivation, names, entry, formula))
             todo += [(level + 1, child, now) for child in node.children if not isinstance(child, Line)]
-    return opened, False
+    return opened, len(left)
 
 
 def _index(derivation: Derivation, entry: Entry) -> str:
@@ -274,7 +286,7 @@ def _givens(level: int, derivation: Derivation, names: Names, keys: list[Key], f
         text = remarks(derivation, names, first, formula.digits)
         return Line(level, names.cell(keys[0]), (formula.number(first.value),), note, tuple(text))
     cells = [formula.number(entry.value) for entry in entries]
-    if len(cells) > 2 * FOLLOWED:
+    if len(cells) > GIVEN:
         cells = [*cells[:4], f"… {len(cells) - 6} more …", *cells[-2:]]
     return Line(level, _common(names, keys, formula.letter), (f",{BREAK}".join(cells),), note)
 
