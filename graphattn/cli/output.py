@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import codecs
 import os
-import shutil
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from io import BufferedWriter, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..core.errors import GraphError
 from ..core.words import tame
+from ..progress import counted as counted
+from ..progress import progress as progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,7 +100,13 @@ def terminal_width() -> int:
     """How many places a line has: those of the terminal, 100 where there is none; COLUMNS is obeyed."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return PIPE_WIDTH
-    return max(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, 40)
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return max(int(asked), 40)
+    try:  # of stdout as it is now: shutil asks the one that Python began with
+        return max(os.get_terminal_size(sys.stdout.fileno()).columns or PIPE_WIDTH, 40)
+    except (OSError, ValueError, AttributeError):
+        return PIPE_WIDTH
 
 
 def fitting_width() -> int | None:
@@ -154,47 +160,6 @@ def _emit_bytes(data: bytes, path: str | None) -> None:
 
 def wrote(path: str | Path) -> None:
     message(f"wrote {path}")
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """While something runs: after a second, a line on the terminal that says so; nothing elsewhere.
-
-    Yields a function that takes another line for it, and may be called often.
-    """
-    if not sys.stderr.isatty():
-        yield lambda state: None
-        return
-    from rich.console import Console
-    from rich.status import Status
-
-    status = Status(what, console=Console(file=sys.stderr, highlight=False, markup=False, emoji=False))
-    timer = threading.Timer(1.0, status.start)
-    timer.daemon = True
-    timer.start()
-
-    def say(state: str) -> None:
-        if timer.finished.is_set():
-            status.update(state)
-
-    try:
-        yield say
-    finally:
-        timer.cancel()
-        timer.join()
-        status.stop()
-
-
-def counted(total: int, say: Callable[[str], None]) -> Callable[[Any], None]:
-    """A listener of a run that tells `say` how many of the steps are done."""
-    done = 0
-
-    def listen(step: Any) -> None:
-        nonlocal done
-        done += 1
-        say(f"step {done:,} of {total:,}: {step.name}")
-
-    return listen
 
 
 OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write into FILE instead of stdout.")

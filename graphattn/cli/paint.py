@@ -60,8 +60,9 @@ def painter(rules: Rules):  # type: ignore[no-untyped-def]
                         if style and found.group(group):
                             text.stylize(style, *found.span(group))
                     break
-            for hidden in re.finditer(r"(?<= )·(?= |$)", line):
-                text.stylize(QUIET, *hidden.span())
+            if rules is TRACE and line.startswith(" " * 8):
+                for hidden in re.finditer(r"(?<= )·(?= |$)", line):
+                    text.stylize(QUIET, *hidden.span())
             yield text
 
     return painted

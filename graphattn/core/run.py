@@ -39,6 +39,7 @@ def run(
     listeners: Iterable[Listener] = (),
     allow_nonfinite: bool = False,
     engine: str | None = None,
+    progress: bool = False,
 ) -> Trace:
     """Evaluate a graph on feeds (nested lists by input name) and record every tensor.
 
@@ -50,6 +51,7 @@ def run(
     happens. allow_nonfinite: let infinities and NaN in. engine: what computes, None for this interpreter
     or "onnxruntime" for ONNX Runtime, in doubles or, with numbers="float32", in these; what it cannot do in
     doubles is done in float32, of which the step warns. Listeners hear of its steps when all are done.
+    progress: say on a terminal what the run costs, where that is much, and how far it has come.
 
     Raises a `GraphError` that names what was wrong and what was expected. Inputs are never
     modified.
@@ -65,17 +67,29 @@ def run(
         )
         return _elsewhere(trace, precision, replaced, keep, listeners)
     trace, program, _ = _begin(graph, feeds, level, labels, patch, targets, numbers, allow_nonfinite)
+    if progress:
+        from ..progress import following
+
+        with following(trace.graph) as listener:
+            return _listened(trace, program, keep, (*listeners, listener))
     if listeners or keep is not None:
-        for step in _walk(trace, program, keep):
-            for listener in listeners:
-                listener(step)
-        return trace
+        return _listened(trace, program, keep, listeners)
     recording = trace.recording
     stamp = recording.stamps.append
     stamp(perf_counter())
     for _ in recording.plan.execute(recording.values, program):
         stamp(perf_counter())
     recording.done = recording.plan.steps
+    return trace
+
+
+def _listened(
+    trace: Trace, program: Sequence[tuple[Any, ...]], keep: Iterable[str] | None, listeners: Iterable[Listener]
+) -> Trace:
+    """The trace, followed step by step and told to listeners."""
+    for step in _walk(trace, program, keep):
+        for listener in listeners:
+            listener(step)
     return trace
 
 

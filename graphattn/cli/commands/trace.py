@@ -10,6 +10,7 @@ import click
 from graphattn.dumps.forms import FORMS, Form, form_of
 
 from ...core.errors import GraphError, suggest
+from ...progress import expected
 from .. import completion
 from ..output import OUTPUT, console, counted, emit, fitting_width, progress, terminal_width, wrote
 from ..paint import TRACE, painter
@@ -102,7 +103,8 @@ def command(
             trace = specimen.trace
         else:
             need_unpatched(specimen.trace)
-            listener = counted(len(specimen.graph.at(level or "op")), say)
+            graph = specimen.graph.at(level or "op")
+            listener = counted(len(graph), say, expected(graph))
             trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
         say("writing")
         taken = {**{name: writing[name] for name in form.takes}, **switches[form.name]}
