@@ -13,13 +13,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib.resources import as_file, files
 from importlib.util import find_spec
 from itertools import accumulate, pairwise
-from pathlib import Path
 
 from graphattn.core.errors import GraphError
 
-CHILD = Path(__file__).with_name("graphviz_child.py")
+CHILD = files("graphattn.dumps") / "graphviz_child.py"
+"""What runs in the child process, also where the package is in a zip."""
 
 FORMATS = ("svg", "png", "pdf", "plain", "dot")
 
@@ -73,14 +74,15 @@ def laid_out_as(
         raise GraphError(f"the picture was not drawn: {missing}; expected `pip install pygraphviz`")
     arguments = (",".join(forms), str(dpi), engine, str(SIDE), str(PIXELS))
     try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-W", "ignore", str(CHILD), *arguments],
-            input=source.encode("utf-8"),
-            capture_output=True,
-            timeout=timeout if timeout < NEVER else None,
-            check=False,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        with as_file(CHILD) as child:
+            done = subprocess.run(
+                [sys.executable, "-P", "-W", "ignore", str(child), *arguments],
+                input=source.encode("utf-8"),
+                capture_output=True,
+                timeout=timeout if timeout < NEVER else None,
+                check=False,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
     except subprocess.TimeoutExpired:
         raise TooHard(f"Graphviz did not lay out the picture within {timeout:g} seconds") from None
     except OSError as error:

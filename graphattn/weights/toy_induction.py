@@ -19,7 +19,7 @@ last occurrence of the present one ("induction heads").
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib.resources import as_file, files
 from string import ascii_lowercase
 from typing import Any
 
@@ -28,10 +28,11 @@ from ..core.graph import Graph
 from ..core.specimen import Specimen
 from ..core.tensor_file import read_tensors
 
-FILE = Path(__file__).with_name("toy_induction.safetensors")
 TEXT = "qmxbzqmxbzqmxbz"
 START = "^"
 VOCABULARY = (START, *ascii_lowercase)
+FILE = files("graphattn.weights") / "toy_induction.safetensors"
+"""The weights, also where the package is in a zip."""
 CONTEXT = 32
 LAYERS = 2
 HEADS = 2
@@ -57,7 +58,8 @@ def toy_induction(text: str = TEXT) -> Specimen:
     `layer1.attention.head0.weights` and so on, `logits` (token × vocabulary).
     """
     ids = encode(text)
-    tensors = read_tensors(FILE).tensors
+    with as_file(FILE) as path:
+        tensors = read_tensors(path).tensors
     graph = Graph("toy_induction", "a trained model: 2 attention-only layers that continue a repeated string")
     feeds: dict[str, object] = {"ids": ids}
 

@@ -1,0 +1,153 @@
+"""Text that fits the terminal, and its colours; in a pipe everything stays as it is."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from graphattn import GraphError, run
+from graphattn.builtin import specimen
+from graphattn.cli import main, options_in
+from graphattn.cli.paint import TRACE, WHY, painter
+from graphattn.core.words import width
+from graphattn.dumps.trace_text import trace_text
+from graphattn.progress import expected, following
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return specimen("block", n=20, d=8, causal=True).run()
+
+
+@pytest.mark.parametrize("wide", [60, 80, 120, 200, 400])
+def test_lines_of_a_trace_fit(trace, wide):
+    text = trace_text(trace, width=wide, only=["*.weights", "*.out", "norm"])
+    body = text.split("\n\n", 1)[1]
+    assert max(map(width, body.splitlines())) <= wide
+    for line in re.findall(r"^ {8}.*columns shown", text, re.M):
+        shown, count = map(int, re.search(r"(\d+) of (\d+) columns", line).groups())
+        assert shown < count and 8 + 2 + 9 * (count + 1) > wide  # no column is left out that had room
+
+
+def test_a_wide_terminal_shows_every_column_and_a_pipe_twelve(trace):
+    only = ["head0.weights"]
+    assert "columns shown" not in trace_text(trace, width=250, only=only)
+    assert "12 of 20 rows, 12 of 20 columns shown" in trace_text(trace, only=only)
+    with pytest.raises(GraphError, match="width is 5; expected an int of 40 or more"):
+        trace_text(trace, width=-3)
+
+
+def test_the_command_obeys_columns_and_width(monkeypatch):
+    args = ["trace", "block", "--n", "20", "--tensor", "head0.weights"]
+
+    def printed(*more: str) -> str:
+        done = CliRunner().invoke(main, [*args, *more])
+        assert done.exit_code == 0
+        return done.stdout
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    plain = printed()
+    assert "12 of 20 columns" in plain
+    assert printed("--width", "250").count("columns shown") == 0
+    monkeypatch.setenv("COLUMNS", "250")
+    assert "columns shown" not in printed()
+    assert printed("--limit", "12") == plain
+    assert "w_q =" not in (text := printed("--no-parameters")) and "weights" in text
+
+
+def test_parameters_can_be_left_out(trace):
+    text, less = trace_text(trace), trace_text(trace, parameters=False)
+    assert "\n        w_q " in text and "\n        w_q " not in less
+    assert "\n        X " in less and less.count("\n\n") == text.count("\n\n") - 4
+
+
+@pytest.mark.parametrize("rules", [TRACE, WHY])
+def test_a_painter_changes_no_letter(trace, rules):
+    lines = [*str(trace).splitlines(), *str(trace.why("head0.weights", 2, 1, depth=3)).splitlines()]
+    assert [text.plain for text in painter(rules)(lines)] == lines
+
+
+def test_names_are_bold_and_hidden_cells_dim(trace):
+    lines = trace_text(trace, only=["head0.weights"]).splitlines()
+    painted = dict(zip(lines, painter(TRACE)(lines), strict=True))
+    named = painted["attention.head0.weights = softmax(attention.head0.masked)"]
+    assert [(span.start, span.end, span.style) for span in named.spans][0] == (0, 23, "bold cyan")
+    first = next(line for line in lines if line.startswith("        0 "))
+    assert len(painted[first].spans) == first.count("·")
+
+
+def test_options_are_named_in_sentences_of_the_command_line():
+    assert options_in("decimals is 30; expected 0") == "--decimals is 30; expected 0"
+    assert options_in("x; expected names={'x': 'hidden_states'}, the name in the reference first") == (
+        "x; expected --name x=hidden_states, the name in A first"
+    )
+
+
+def test_a_pair_of_names_is_offered_by_compare(tmp_path):
+    (tmp_path / "mine.json").write_text('{"x": [[1.0, 2.0]]}', encoding="utf-8")
+    (tmp_path / "theirs.json").write_text('{"hidden_states": [[5.0, -3.5]]}', encoding="utf-8")
+    done = CliRunner().invoke(main, ["compare", str(tmp_path / "mine.json"), str(tmp_path / "theirs.json")])
+    assert done.exit_code == 2 and "expected --name x=hidden_states, the name in A first" in done.stderr
+
+
+def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
+    small = specimen("block", n=3, d=4)
+    assert run(small.graph, small.feeds, progress=True) == run(small.graph, small.feeds)
+    assert expected(small.graph) == ""
+    told = expected(specimen("attention", n=3000, d=2000).graph)
+    assert re.fullmatch(r"   \(\d\.\de\+\d+ operations: about \d+ (seconds|minutes) in all\)", told)
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    seen = []
+    monkeypatch.setattr("graphattn.progress.counted", lambda total, say, beside: seen.append)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    run(small.graph, small.feeds, progress=True)
+    assert len(seen) == len(small.graph.at("op"))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with following(small.graph) as listen:
+        assert listen(seen[0]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is asked for")
+def test_colour_and_width_on_a_terminal(tmp_path):
+    import fcntl
+    import pty
+    import struct
+    import subprocess
+    import termios
+
+    def shown(*args: str, **environment: str) -> str:
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 66, 0, 0))
+        settings = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "graphattn", *args], stdout=slave, stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, env={**settings, "TERM": "xterm-256color", **environment},
+        )  # fmt: skip
+        os.close(slave)
+        parts = []
+        try:
+            while part := os.read(master, 65536):
+                parts.append(part)
+        except OSError:  # the other side is closed
+            pass
+        os.close(master)
+        assert process.wait(timeout=60) == 0
+        return b"".join(parts).decode("utf-8").replace("\r\n", "\n")
+
+    for unbuffered in ("", "1"):
+        args = ("trace", "block", "--n", "9", "--tensor", "head0.weights")
+        text = shown(*args, PYTHONUNBUFFERED=unbuffered)
+        assert "\x1b[1;36mattention.head0.weights" in text and "columns shown" in text
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", text).split("\n\n", 1)[1]
+        assert max(map(width, plain.splitlines())) <= 66
+    assert "36m" not in shown(*args, NO_COLOR="1")
