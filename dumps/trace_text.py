@@ -80,6 +80,8 @@ def trace_text(
     a pretty dump shows the tensors that were trained.
     """
     patterns = None if only is None else [only] if isinstance(only, str) else list(only)
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 40):
+        raise GraphError(f"width is {width!r}; expected an int of 40 or more")
     form = form_of(precision, decimals, limit, None if width is None else width - len(MARGIN))
     with printing():
         text = "\n".join(_lines(trace, form, patterns, parameters)) + "\n"
@@ -99,8 +101,6 @@ def form_of(
     for what, value, least, most in (("decimals", decimals, 0, 17), ("limit", limit, 2, 10**9)):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise GraphError(f"{what} is {value!r}; expected an int from {least} to {most}")
-    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 30):
-        raise GraphError(f"width is {width!r}; expected an int of 40 or more")
     return Exact() if precision == "exact" else Pretty(decimals, limit, width)
 
 
