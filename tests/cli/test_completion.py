@@ -1,6 +1,7 @@
 """The tab key completes sources, levels, ops and tensor names, in each shell that click knows."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -42,3 +43,26 @@ def test_each_shell_gets_its_script(shell):
         capture_output=True, encoding="utf-8", timeout=60, check=False,
     )  # fmt: skip
     assert "graphattn" in told.stdout and told.returncode == 0, told.stderr
+
+
+BASH = shutil.which("bash")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BASH is None or os.name != "posix", reason="bash is not here")
+@pytest.mark.parametrize(("words", "found"), [(["trace", "bl"], "block"), (["ops", "softm"], "softmax")])
+def test_bash_completes(words, found, tmp_path):
+    program = tmp_path / "graphattn"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m graphattn "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    asked = (
+        'eval "$(_GRAPHATTN_COMPLETE=bash_source graphattn)";'
+        f" COMP_WORDS=(graphattn {' '.join(words)}); COMP_CWORD={len(words)};"
+        ' _graphattn_completion graphattn; echo "${COMPREPLY[@]}"'
+    )
+    told = subprocess.run(
+        [str(BASH), "--norc", "-c", asked],
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
+    assert told.stdout.split()[-1:] == [found], told.stderr
