@@ -7,9 +7,11 @@ A painter takes the lines of a text and gives them as rich's `Text`; the letters
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.text import Text
 
 NAME, QUIET, WARNING = "bold cyan", "dim", "yellow"
 
@@ -46,11 +48,13 @@ CARD: Rules = (
 )
 
 
-def painter(rules: Rules):  # type: ignore[no-untyped-def]
+def painter(rules: Rules) -> Callable[[Iterable[str]], Iterator[Text]]:
     """What paints the lines of a text by some rules."""
     compiled = [(re.compile(pattern), styles) for pattern, styles in rules]
 
     def painted(lines: Iterable[str]) -> Iterator[Text]:
+        from rich.text import Text
+
         for line in lines:
             text = Text(line)
             for pattern, styles in compiled:

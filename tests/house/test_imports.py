@@ -55,6 +55,7 @@ WINGS = {  # who may be imported by whom, besides oneself
         "insight",
         "experiments",
         "worksheet",
+        "progress",
     ),
     "__main__": ("cli",),
 }
@@ -102,7 +103,7 @@ OUTSIDE = {  # what is not in the standard library, and where it may be imported
     "graphviz": ("dumps",),
     "pygraphviz": ("dumps.graphviz_child:main",),
     "click": ("cli",),
-    "rich": ("cli",),
+    "rich": ("cli", "progress:progress"),
     "safetensors": ("core.tensor_file", "models.checkpoint:_of_file"),
     "numpy": ("models.checkpoint:_of_file", "onnx"),
     "onnx": ("onnx",),
