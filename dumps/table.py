@@ -263,7 +263,7 @@ def _texts(
     form: Pretty | Exact,
 ) -> list[str]:
     """The cells of a row that are shown."""
-    whole = len(columns) == len(row)
+    whole = None not in columns
     if whole:
         texts = list(map(write, row))
     else:
