@@ -34,6 +34,7 @@ def test_random_graphs_are_not_trivial():
     """They hold composites and primitives, scopes, and nodes that use what others gave."""
     found = {"composite": 0, "scope": 0, "chained": 0, "several outputs": 0, "graphs": 0}
 
+    @settings(max_examples=150)
     @given(cases())
     def look(case):
         nodes = list(case.graph.nodes.values())
