@@ -76,6 +76,10 @@ def _still_hidden(mask: Any, value: Any, rank: int) -> Any:
 def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> list[str]:
     """What the op itself warns of, after a sentence where finite operands gave something that is not."""
     node = step.node
+    own: list[str] = []
+    if node.op.warn is not None:
+        operands = of_operands(step, values)
+        own = node.op.told("warn", node.name, operands, values[step.start], *step.specs, **node.attributes)
     warnings = []
     if step.runs:
         for place, spec in zip(step.places, node.outputs, strict=True):
@@ -84,14 +88,9 @@ def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> 
             if cells and not _strange_operand(step, values, masks):
                 (index, cell), told = cells[0], _counted(cells)
                 warnings.append(f"{told} not finite, though the operands are: {cell} at {list(index)}")
-            elif nans and not _strange_operand(step, values, masks, nan=True):
+            elif nans and not own and not _strange_operand(step, values, masks, nan=True):
                 warnings.append(f"{_counted(nans)} NaN, born of an infinite operand: nan at {list(nans[0])}")
-    if node.op.warn is not None:
-        operands = of_operands(step, values)
-        warnings += node.op.told(
-            "warn", node.name, operands, values[step.start], *step.specs, **node.attributes
-        )
-    return warnings
+    return [*warnings, *own]
 
 
 def _counted(cells: Sequence[Any]) -> str:

@@ -88,7 +88,7 @@ def test_too_large_is_said():
             (Value(1.0), "y.gif"),
             "a picture cannot be written to 'y.gif'; expected a name that ends in .svg, .png, .pdf, .dot",
         ),
-        ((Value(1.0), 5), "path is a int; expected a file name"),
+        ((Value(1.0), 5), "path is an int; expected a file name"),
         ((Value(1.0), None, ["a"]), "names is a list; expected a dict of Values or lists of them"),
         (
             (Value(1.0), None, None, 100, "lihgt"),

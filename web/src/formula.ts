@@ -251,9 +251,9 @@ export class Formula {
     return [{ text: `${sign}${span(base, size, letter)} ` }, ...body];
   }
 
-  /** A letter for the running index that no label beside it is taken for. */
+  /** A letter for the running index that neither a tensor nor a label beside it is taken for. */
   private freeLetter(running: { key: Key; index: (number | { shift: number })[] }[]): string {
-    const used = new Set<string>();
+    const used = new Set(running.map(({ key }) => this.names.of(key.tensor).split(".").at(-1)!));
     for (const { key, index } of running) {
       const labels = this.derivation.trace.rawLabels(key.tensor);
       index.forEach((i, axis) => typeof i === "number" && labels[axis] && used.add(labels[axis]![i]!));
