@@ -150,9 +150,9 @@ class _Writer:
         if rule is not None:
             told["text" if not node.operands else "rule"] = rule
             for slot, size in choosers(self.rule_list[rule] if node.operands else []):
-                chooser = self.tensors[
-                    self.place[node.operands[slot]]
-                ]  # its numbers choose one of `size` places
+                operand = node.operands[slot]
+                assert operand is not None  # a cell of it is read
+                chooser = self.tensors[self.place[operand]]  # its numbers choose one of `size` places
                 chooser["below"] = min(size, chooser.get("below", size))
         masks = [r.masks.get(ref) for r in self.records]
         for key, mask in zip(("mask", "mask2"), masks):

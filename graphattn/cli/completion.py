@@ -61,7 +61,9 @@ def tensors(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         return []
     from .source import read_graph
 
-    sizes = {name: ctx.params.get(name) for name in ("n", "d", "heads", "causal", "projections", "text")}
+    sizes: dict[str, Any] = {
+        name: ctx.params.get(name) for name in ("n", "d", "heads", "causal", "projections", "text")
+    }
     try:
         graph = read_graph(source, **sizes).at(ctx.params.get("level") or "op")
     except (ValueError, OSError, click.ClickException):

@@ -133,7 +133,8 @@ class Tensor:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         """What numpy does where it meets a tensor: its + - * / and @ are ours."""
-        name = {"true_divide": "divide"}.get(ufunc.__name__, ufunc.__name__)
+        name = str(ufunc.__name__)
+        name = "divide" if name == "true_divide" else name
         if method == "__call__" and name in ARITHMETIC and not options:
             return self.graph.apply(name, *operands)
         called = name if method == "__call__" else {"add": "sum", "maximum": "max"}.get(name, name)

@@ -141,7 +141,9 @@ def _drawn(info: Any, bound: Mapping[str, tuple[int, str]], dice: random.Random)
 
     kind, stated = _type(info)
     what = f"input {shown(info.name)}"
-    sizes = [] if stated is None else [bound[s][0] if isinstance(s, str) and s in bound else s for s in stated]
+    sizes: list[Any] = (
+        [] if stated is None else [bound[s][0] if isinstance(s, str) and s in bound else s for s in stated]
+    )
     if stated is None or any(not isinstance(size, int) for size in sizes):
         told = "of any rank" if stated is None else " × ".join("?" if s is None else str(s) for s in stated)
         raise GraphError(

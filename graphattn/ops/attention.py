@@ -156,10 +156,10 @@ def onnx(
             each_batch = x.rank == q.rank == 3
             x = x if x.shape[-2:] == (n_q, n_k) else o.Expand(x, (*x.shape[:-2], n_q, n_k))
             masks.append(o.Unsqueeze(x, (1,)) if each_batch else x)
-    if len(masks) == 2:
+    if mask is not None and bias is not None:
         hides, added = masks
         masks = [o.Where(hides, added, HIDDEN) if mask.kind == "bool" else o.Add(hides, added)]
-    sides = {"is_causal": int(causal)}
+    sides: dict[str, int | float] = {"is_causal": int(causal)}
     if window is not None:
         sides |= {
             f"{side}_window_size": -1 if size is None else size

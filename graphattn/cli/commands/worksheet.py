@@ -87,5 +87,6 @@ def _given(source: str, feeds: Mapping[str, Any], options: Mapping[str, Any]) ->
     from ..source import read_graph
 
     sizes = ("n", "d", "heads", "causal", "projections", "text", "ids", "layers")
-    drawn = random_feeds(read_graph(source, **{name: options.get(name) for name in sizes}), 0)
+    given: dict[str, Any] = {name: options.get(name) for name in sizes}
+    drawn = random_feeds(read_graph(source, **given), 0)
     return {name: value for name, value in feeds.items() if value != drawn.get(name)}

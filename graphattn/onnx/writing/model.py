@@ -240,7 +240,7 @@ def _info(name: str, spec: Spec, target: Target) -> Any:
 
 
 def _node(node: Node, written: Written, scopes: list[tuple[str, str]]) -> Any:
-    attributes = {
+    attributes: dict[str, Any] = {
         key: _TO[value] if (written.operator, key) == ("Cast", "to") else value
         for key, value in written.attributes.items()
     }
