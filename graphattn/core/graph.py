@@ -472,11 +472,7 @@ class Graph(Builders):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return self._number(value).ref
         if isinstance(value, Tensors):
-            ports = value[0].node.ports
-            raise GraphError(
-                f"{where}: {what} is all that {value[0].node.name!r} gives: {joined(ports)};"
-                f" expected one of them, like .{ports[0]}"
-            )
+            self._own(value, where, what)
         hint = (
             "; g.constant(...) makes one"
             if isinstance(value, (list, tuple)) or hasattr(value, "tolist")
@@ -501,6 +497,12 @@ class Graph(Builders):
         if isinstance(tensor, Tensor) and tensor.graph is self:
             return
         told = ": ".join(what)
+        if isinstance(tensor, Tensors):
+            ports = tensor[0].node.ports
+            raise GraphError(
+                f"{told} is all that {tensor[0].node.name!r} gives: {joined(ports)};"
+                f" expected one of them, like .{ports[0]}"
+            )
         if not isinstance(tensor, Tensor):
             raise GraphError(f"{told} is {typed(tensor)}; expected a tensor of graph {self.name!r}")
         raise GraphError(

@@ -85,7 +85,7 @@ def test_torch_hooks(tmp_path):
     names["save"](tmp_path / "mine.json", tensors)
     comparison = compare(block_graph(), tmp_path / "mine.json")
     assert str(comparison).startswith("the same but for rounding to float32: ")
-    assert comparison.alignment.theirs_left == []
+    assert comparison.alignment.yours_left == []
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
@@ -97,7 +97,7 @@ def test_torch_fx(dtype):
     comparison = compare(block_graph(), tensors)
     assert comparison.agrees, str(comparison)
     assert comparison.precision.name == dtype
-    assert comparison.find("block.attention.head1.weights").pair.theirs.name == "softmax[0, 1]"
+    assert comparison.find("block.attention.head1.weights").pair.yours.name == "softmax[0, 1]"
 
 
 def test_torch_fx_with_a_mistake():
@@ -106,7 +106,7 @@ def test_torch_fx_with_a_mistake():
     model, x = torch_block(torch, scale=2.0)
     first = compare(block_graph(), names["record_fx"](model, x)).first
     assert first.comparison.name in ("block.attention.head0.scaled", "block.attention.head0.masked")
-    assert "mine × 2" in first.relations[0].text
+    assert "the reference × 2" in first.relations[0].text
 
 
 def test_jax():

@@ -9,6 +9,7 @@ from graphattn import Graph, GraphError, gradient, run
 
 LINES = r"""
 a = g.attention(x, x, x); a @ x
+a = g.attention(x, x, x); g.output(out=a)
 g.softmax(x, dim=-1)
 g.softmax(x, axis=2)
 g.softmax(x, -1)
