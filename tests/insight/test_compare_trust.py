@@ -220,6 +220,35 @@ def test_any_number_that_a_softmax_makes_0_hides(hidden):
     assert found.agrees and not found.harmless, str(found)
 
 
+def test_what_agrees_vouches_only_where_a_mistake_would_be_seen_or_makes_no_difference():
+    g = Graph("residual")
+    x, w = g.input("x", (4, 6)), g.parameter("w", (6, 6))
+    g.output(y=g.add(x, g.linear(x, w, name="proj"), name="y"))
+    feeds = {
+        "x": [[1000 + v for v in row] for row in normal(4, 6)],
+        "w": [[v / 999 for v in row] for row in normal(6, 6)],
+    }
+    trace = run(g, feeds)
+    short = {name: trace[name] for name in ("x", "w", "y")}
+    short["proj"] = [[1.5 * v for v in row] for row in trace["proj"]]  # far below one step of y in bfloat16
+    found = compare(
+        trace, {n: Array([[BFLOAT16.round(v) for v in row] for row in x], "bfloat16") for n, x in short.items()}
+    )
+    assert found.first.comparison.name == "proj" and not found.harmless, str(found)
+    g = Graph("scores")
+    q, k = g.input("q", (4, 6)), g.input("k", (4, 6))
+    scores = g.scale(g.matmul(q, k.T, name="scores"), divide=2, name="scaled")
+    g.output(weights=g.softmax(scores, name="weights"))
+    trace = run(g, {"q": normal(4, 6, seed=2), "k": normal(4, 6, seed=3)})
+    early = {**{n: trace[n] for n in ("q", "k", "scaled", "weights")}}
+    early["scores"] = [[v / 2 for v in row] for row in trace["scores"]]
+    early["scaled"] = [[v + 1 for v in row] for row in trace["scaled"]]
+    found = compare(
+        trace, {n: Array([[BFLOAT16.round(v) for v in row] for row in x], "bfloat16") for n, x in early.items()}
+    )
+    assert found.agrees and list(found.harmless) == ["scores", "scaled"], str(found)
+
+
 @pytest.mark.slow
 def test_many_runs_as_people_record_them():
     pytest.importorskip("numpy")

@@ -7,7 +7,8 @@ A right run is a transformer layer, or attention over a batch, computed in some 
 stacked (b, h, n, d) or (b, n, h, d); arrays, lists, or text with few digits; names of this library or of
 others; weights (in, out); masks of −∞, −1e9, −1e4 or the least number of the format. A wrong run has a
 mistake of `mistaken.py`, or one weight that is off, and is recorded in the same ways; it counts if what was
-recorded shows the mistake: if a tensor is off by more than a few times what rounding and printing may do to it.
+recorded shows the mistake: if a tensor is off by more than a few times what rounding and printing may do to it,
+and by more than three times what a right run of the inputs as they were printed is off.
 
 Printed: for each form, how many were right and called the same, undecided or different; and the same of the
 wrong ones. Exit status 1 if a wrong run was called the same, or a right one different.
@@ -203,6 +204,11 @@ def recorded(case: Case, tensors: dict, draw: random.Random) -> dict:
     return record
 
 
+def form_of(case: Case) -> str:
+    """How a number is printed."""
+    return case.storage.replace("text", "%")
+
+
 STORES = ("list", "array", "%.4f", "%.6g", "%.3f", "%.9g", "%.3e", "text.4f")
 
 
@@ -213,7 +219,7 @@ def stored(case: Case, record: dict, folder: Path):
         return {name: np.array(value, dtype.get(case.engine, np.float64)) for name, value in record.items()}
     if case.storage in ("list", "array"):
         return record
-    form = case.storage.replace("text", "%")
+    form = form_of(case)
     if not case.storage.startswith("text"):
         return {name: mapped(value, lambda x: float(form % x)) for name, value in record.items()}
 
@@ -248,8 +254,9 @@ def case_of(draw: random.Random, wrong: bool) -> Case:
 # ---------------------------------------------------------------- the count
 
 
-def shows(case: Case, right: dict, wrong: dict) -> bool:
-    """Whether what was recorded of a wrong run is off by more than rounding and printing may do."""
+def shows(case: Case, right: dict, wrong: dict, printed: dict) -> bool:
+    """Whether what was recorded of a wrong run is off by more than rounding and printing may do; `printed` is
+    the right run of the inputs as they were printed."""
     bits = {"bfloat16": 8, "float16": 11, "numpy16": 11}.get(case.engine, 24)
     for name, value in wrong.items():
         a, b = list(cells(right.get(name, []))), list(cells(value))
@@ -264,6 +271,8 @@ def shows(case: Case, right: dict, wrong: dict) -> bool:
             room = max(room, 30 * 10.0 ** -int(case.storage[-2]))
         elif case.storage in ("%.6g", "%.3e", "%.9g"):
             room = max(room, 30 * size * 10.0 ** -{"%.6g": 5, "%.3e": 3, "%.9g": 8}[case.storage])
+        off = zip(a, cells(printed[name]), strict=True) if name in printed else ()
+        room = max([room, *(3 * abs(x - y) for x, y in off if abs(x) < 1e3 or abs(y) < 1e3)])
         if any(not abs(x - y) <= room for x, y in visible):
             return True
     return False
@@ -293,7 +302,12 @@ def verdict(case: Case, seed: int, folder: Path) -> tuple[str, object] | None:
             return None
         given = [name for name in record if name in feeds or name in LIBRARY.values()]
         wrong |= {name: record[name] for name in given if name in wrong and case.mistake == "w"}
-        if not shows(case, record, wrong):
+        printed = {}
+        if case.storage not in ("list", "array"):
+            fed = {name: mapped(value, lambda x: float(form_of(case) % x)) for name, value in feeds.items()}
+            exact = replace(case, mistake="", engine="graph64")
+            printed = recorded(case, computed(exact, fed, mistaken.build(case.base)), random.Random(seed))
+        if not shows(case, record, wrong, printed):
             return None
         record = wrong
     reference = mistaken.build(case.base)

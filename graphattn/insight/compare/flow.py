@@ -63,8 +63,8 @@ class Flow:
         nodes = {ref.node for ref in seen if self.graph.nodes[ref.node].operands}
         return sorted(nodes, key=self.node_place.__getitem__)
 
-    def harmless(self, differs: Mapping[str, bool], sure: Callable[[str], bool]) -> set[str]:
-        """The tensors that differ though every recorded tensor after them agrees, and surely so, or is
+    def harmless(self, differs: Mapping[str, bool], vouches: Callable[[str, str], bool]) -> set[str]:
+        """The tensors that differ though every recorded tensor after them agrees, and vouches for them, or is
         harmless itself. What the graph gives as a result is never harmless."""
         results = {tensor.ref for tensor in self.graph.outputs.values()}
         harmless: set[str] = set()
@@ -72,6 +72,6 @@ class Flow:
             after = self.results(name)
             if not differs.get(name) or not after or self.refs[name] in results:
                 continue
-            if all(other in harmless or (not differs[other] and sure(other)) for other in after):
+            if all(other in harmless or (not differs[other] and vouches(other, name)) for other in after):
                 harmless.add(name)
         return harmless

@@ -2,7 +2,8 @@
 
 tolerance      how far apart two cells may be
 blind_rows     rows that see nothing
-recheck        whether a difference is no more than rounding that was carried there
+rounding_reach whether a difference is no more than rounding that was carried there
+vouching       whether what agrees says that a difference before it does no harm
 surroundings   what the relation is where a difference begins
 """
 
@@ -20,7 +21,8 @@ from .matched import Matched
 from .replay import Replay
 from .rounding_reach import Reaches
 from .surroundings import Surroundings
-from .tolerance import SURE, Tolerances
+from .tolerance import Tolerances
+from .vouching import Vouching
 
 
 def judge(
@@ -30,16 +32,12 @@ def judge(
     measuring = _Measuring(tolerances, rules, blind, matched)
     results = {key: [measuring.pair(key, pair) for pair in matched.by_key[key]] for key in matched.order}
     differs = {key: any(t.status in DIFFERENT for t in tensors) for key, tensors in results.items()}
-    _settle(matched, tolerances, results, differs)
-
-    def sure(key: str) -> bool:
-        """Whether a tensor that agrees does so by more than its tolerance."""
-        return all(
-            t.status != "undecided" and t.difference.worst <= (SURE if tolerances.wide else 1.0)
-            for t in results[key]
-        )
-
-    harmless = set() if matched.flow is None else matched.flow.harmless(differs, sure)
+    replay = None
+    if matched.flow is not None and matched.trace is not None and matched.trace.numbers is FLOAT:
+        replay = Replay(matched, tolerances, matched.trace)
+        _settle(matched, replay, results, differs)
+    vouching = Vouching(results, tolerances, replay)
+    harmless = set() if matched.flow is None else matched.flow.harmless(differs, vouching)
     surroundings = Surroundings(matched, tolerances, rules)
     divergences = _first(matched, results, differs, harmless, surroundings)
     for tensor in (tensor for key in harmless for tensor in results[key]):
@@ -98,17 +96,17 @@ class _Measuring:
 
 def _settle(
     matched: Matched,
-    tolerances: Tolerances,
+    replay: Replay,
     results: Mapping[str, list[TensorComparison]],
     differs: dict[str, bool],
 ) -> None:
     """Where a tensor is beyond its tolerance but within what the rounding of its own inputs can do, it agrees
     ("carried") or is undecided, and what follows is judged from it. One that agrees only since its tolerance is
     wide is looked at in the same way."""
-    flow, trace = matched.flow, matched.trace
-    if flow is None or trace is None or tolerances.explicit or trace.numbers is not FLOAT:
+    flow, trace = replay.flow, replay.trace
+    if replay.tolerances.explicit:
         return
-    reaches = Reaches(Replay(matched, tolerances, trace))
+    reaches = Reaches(replay)
     for key in flow.order:
         tensor = results[key][0]
         doubtful = tensor.status == "differs" or tensor.difference.loose

@@ -17,7 +17,7 @@ b the bits of the format, longest the length of the step's sums. What only moves
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -46,9 +46,9 @@ class Replay:
         self._given: dict[Ref, Any] = {}
         self._inside: dict[str, Inside] = {}
 
-    def value(self, key: str, move: Mover | None = None) -> Any:
-        """What the segment of a tensor gives, as nested lists."""
-        values: dict[Ref, Any] = {}
+    def value(self, key: str, move: Mover | None = None, known: Mapping[Ref, Any] = {}) -> Any:
+        """What the segment of a tensor gives, as nested lists; what is `known` stands for what yours has."""
+        values: dict[Ref, Any] = {**known}
         for name in (*self.flow.between(key), self.flow.refs[key].node):
             node = self.graph.nodes[name]
             operands = [None if ref is None else self._operand(ref, values, move) for ref in node.operands]

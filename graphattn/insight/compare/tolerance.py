@@ -20,8 +20,6 @@ from .recording import Recorded
 
 ROOM = 3.0
 """How many times the derived bound two computations may be apart: both of them round."""
-SURE = 0.5
-"""How much of its tolerance a tensor may use to vouch, in a short format, for what it was computed from."""
 FLOAT32_DIGITS = 9
 """A float32 that was printed in full has so many significant digits or fewer, a double has more."""
 
