@@ -74,7 +74,7 @@ FORMS = (
     Form("npz", "trace_npz:trace_npz", "arrays for numpy, which read back bit for bit", (".npz",), exact=True),
     Form("safetensors", "tensor_bytes:trace_safetensors", "the tensors for PyTorch", (".safetensors",), True),
     Form("latex", "latex:trace_latex", "LaTeX tables", (".tex",), takes=("decimals", "limit", "only")),
-    Form("stats", "stats:stats_text", "a line of statistics for each tensor", takes=("only",)),
+    Form("stats", "stats:stats_text", "a line of statistics for each tensor", takes=("only", "width")),
     Form("workbook", "workbook:workbook", "a spreadsheet of live formulas", (".xlsx",), exact=True),
 )  # fmt: skip
 

@@ -46,8 +46,12 @@ class TensorStats:
 class Stats(tuple[TensorStats, ...]):
     """The statistics of several tensors, in order of evaluation; printed as a table."""
 
+    def text(self, width: int | None = None) -> str:
+        """The table, fitted into lines of `width` places."""
+        return "\n".join(aligned(list(_table(self)), limit=width)) + "\n"
+
     def __str__(self) -> str:
-        return "\n".join(aligned(list(_table(self)))) + "\n"
+        return self.text()
 
     __repr__ = __str__
 
@@ -66,9 +70,9 @@ def stats(trace: Trace, only: Iterable[str] | None = None) -> Stats:
     )
 
 
-def stats_text(trace: Trace, only: Iterable[str] | None = None) -> str:
-    """The same as a table of text."""
-    return str(stats(trace, only))
+def stats_text(trace: Trace, only: Iterable[str] | None = None, width: int | None = None) -> str:
+    """The same as a table of text, fitted into lines of `width` places."""
+    return stats(trace, only).text(width)
 
 
 def _of(tensor: TensorRow, trace: Trace) -> TensorStats:

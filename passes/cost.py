@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from graphattn.core.axes import Spec, describe
 from graphattn.core.graph import Graph, Node
 from graphattn.core.interpreter import padded, standalone
+from graphattn.core.words import aligned
 
 HEAD = ("node", "op", "shape", "flops", "bytes")
+NUMBERS = {3, 4}
+"""The columns of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +66,16 @@ class Cost:
 
     def __str__(self) -> str:
         """A table: one line a node, the total last."""
-        rows = [HEAD, *self._rows(), self._total()]
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = (
-            "  ".join(
-                text.rjust(width) if column > 2 else text.ljust(width)
-                for column, (text, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
-        return "\n".join(lines) + "\n"
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """The same, fitted into lines of `width` places."""
+        return "\n".join(aligned([HEAD, *self._rows(), self._total()], limit=width, numbers=NUMBERS)) + "\n"
 
     def _repr_html_(self) -> str:
         from graphattn.dumps.notebook import table_html
 
-        return table_html(HEAD, self._rows(), numbers={3, 4}, foot=self._total())
+        return table_html(HEAD, self._rows(), numbers=NUMBERS, foot=self._total())
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [(n.name, n.op, n.shape, f"{n.flops:,}", f"{n.bytes:,}") for n in self.nodes]

@@ -8,6 +8,7 @@ read in the diff before committing.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 GOLDEN = Path(__file__).parent / "golden"
+
+os.environ.pop("COLUMNS", None)  # text is not fitted into the terminal that the tests are run from
 
 settings.register_profile(
     "graphattn",

@@ -8,8 +8,10 @@ from graphattn.dumps.trace_text import trace_text
 
 from ..core.op import OPS, Declared, Op
 from ..core.run import run
-from ..core.words import aligned, counted, wrapped
+from ..core.words import aligned, counted, left, wrapped
+from ..core.words import width as width_of
 from .op_facts import (
+    blocks,
     expansion_rows,
     families,
     gradient_rows,
@@ -21,28 +23,37 @@ from .op_facts import (
 )
 from .output import PIPE_WIDTH
 
-
-def table() -> str:
-    """One line for each op, by family."""
-    rows = [("", "op", "family", "level", "formula")]
-    rows += [(op.glyph, op.name, op.family, op.level, op.formula) for ops in families().values() for op in ops]
-    return "\n".join(aligned(rows)) + f"\n\n{len(OPS)} ops; `graphattn ops NAME` prints the card of one.\n"
+INDENT = "    "
+PROSE = 112
+"""A wider terminal has its lines of prose no longer than this."""
 
 
-def card(op: Op) -> str:
-    """All that the record of an op says, and what its samples show."""
-    parts = {"": f"{_title(op)}\n\n{op.doc.strip()}", "call": _call(op)}
+def table(width: int | None = None) -> str:
+    """One line for each op, by family; fitted into lines of `width` places."""
+    ops = [op for family in families().values() for op in family]
+    glyphs = max(width_of(op.glyph) for op in ops) + 2
+    rows = [(" " * glyphs + "op", "family", "level", "formula")]
+    rows += [(left(op.glyph, glyphs) + op.name, op.family, op.level, op.formula) for op in ops]
+    lines = aligned(rows, limit=width)
+    return "\n".join([*lines, "", f"{len(OPS)} ops; `graphattn ops NAME` prints the card of one."]) + "\n"
+
+
+def card(op: Op, width: int | None = None) -> str:
+    """All that the record of an op says, and what its samples show; fitted into lines of `width` places."""
+    inner = None if width is None else width - len(INDENT)
+    room = min(inner or PIPE_WIDTH - 8, PROSE)
+    parts = {"": f"{_title(op)}\n\n{_doc(op.doc, width)}", "call": _call(op, room)}
     if op.samples:
-        parts["shapes and cost of its samples"] = _costs(op)
+        parts["shapes and cost of its samples"] = _costs(op, room)
         if op.expand is not None:
-            parts["made of"] = _expansion(op)
+            parts["made of"] = _rows(expansion_rows(op), inner)
         if rows := gradient_rows(op):
-            parts["gradient"] = "\n".join([*_rule(op), *aligned([(n, f"= {e}", axes) for n, e, axes in rows])])
+            parts["gradient"] = _rule(op, room) + _rows(rows, inner)
         if op.mistakes:
-            parts["mistakes that are known"] = "\n".join(_wrapped(_mistake(m)) for m in op.mistakes)
-        parts["example"] = _example(op)
+            parts["mistakes that are known"] = "\n".join(_wrapped(_mistake(m), room) for m in op.mistakes)
+        parts["example"] = _example(op, inner)
     return "\n".join(
-        f"{name}\n\n{indent(text.rstrip(), '    ')}\n" if name else f"{text}\n" for name, text in parts.items()
+        f"{name}\n\n{indent(text.rstrip(), INDENT)}\n" if name else f"{text}\n" for name, text in parts.items()
     )
 
 
@@ -50,40 +61,49 @@ def _title(op: Op) -> str:
     return f"{op.name}   {op.glyph}   {op.title}\n\n    {op.formula}\n\n{', '.join(remarks(op))}"
 
 
-def _call(op: Op) -> str:
-    return _wrapped(signature(op), " " * len(f"g.{op.name}("))
+def _doc(text: str, width: int | None) -> str:
+    """A docstring as it stands, or where a width is given with its prose in lines of that."""
+    if width is None:
+        return text.strip()
+    return "\n\n".join(
+        block if drawn else "\n".join(wrapped(" ".join(block.split()), min(width, PROSE)))
+        for block, drawn in blocks(text)
+    )
 
 
-def _costs(op: Op) -> str:
+def _call(op: Op, room: int) -> str:
+    return _wrapped(signature(op), room, " " * len(f"g.{op.name}("))
+
+
+def _costs(op: Op, room: int) -> str:
     """Operands, attributes, result, flops and bytes of each sample."""
-    lines = (
-        f"{row.given} → {row.results}   {counted(row.flops, 'flop')}, {counted(row.bytes, 'byte')}"
+    return "\n".join(
+        _wrapped(
+            f"{row.given} → {row.results}   {counted(row.flops, 'flop')}, {counted(row.bytes, 'byte')}", room
+        )
         for row in sample_rows(op)
     )
-    return "\n".join(map(_wrapped, lines))
 
 
-def _wrapped(text: str, hanging: str = "        ") -> str:
-    return "\n".join(wrapped(text, PIPE_WIDTH - 8, hanging))
+def _wrapped(text: str, room: int, hanging: str = "        ") -> str:
+    return "\n".join(wrapped(text, room, hanging))
 
 
-def _expansion(op: Op) -> str:
-    """What the first sample is made of, one line a node."""
-    return "\n".join(
-        aligned([(name, f"= {expression}", axes) for name, expression, axes in expansion_rows(op)])
-    )
+def _rows(rows: list[tuple[str, str, str]], room: int | None) -> str:
+    """Nodes, one on a line: name, expression, axes."""
+    return "\n".join(aligned([(name, f"= {expression}", axes) for name, expression, axes in rows], limit=room))
 
 
-def _rule(op: Op) -> list[str]:
+def _rule(op: Op, room: int) -> str:
     text = rule_text(op)
-    return [*wrapped(text, PIPE_WIDTH - 8), ""] if text else []
+    return f"{_wrapped(text, room, '')}\n\n" if text else ""
 
 
 def _mistake(mistake: Declared) -> str:
     return f"{mistake.name}: {mistake.sentence or mistake.phrase}"
 
 
-def _example(op: Op) -> str:
+def _example(op: Op, room: int | None) -> str:
     """The first sample, number by number."""
     graph, feeds = sampled(op, op.samples[0])
-    return trace_text(run(graph, feeds, level=op.level, allow_nonfinite=True))
+    return trace_text(run(graph, feeds, level=op.level, allow_nonfinite=True), width=room)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import cleandoc
 from typing import Any
 
 from graphattn.dumps.rows import node_rows
@@ -60,6 +62,14 @@ def signature(op: Op) -> str:
         starred = starred or p.keyword_only or p.variadic
         shown.append(f"*{p.name}" if p.variadic else p.name if p.required else f"{p.name}={p.default!r}")
     return f"g.{op.name}({', '.join(shown)})"
+
+
+def blocks(text: str) -> Iterator[tuple[str, bool]]:
+    """The paragraphs of a docstring, and of each whether it is drawn or set by hand, to be left as it is."""
+    for block in re.split(r"\n\s*\n", cleandoc(text)):
+        if block.strip():
+            indented = any(line.startswith("    ") for line in block.splitlines())
+            yield block, indented or block.startswith((">>>", "- "))
 
 
 @dataclass(frozen=True, slots=True)

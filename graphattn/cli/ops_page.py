@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from inspect import cleandoc
 from textwrap import dedent
 
 from graphattn.dumps.markdown import code, grid, heading, prose
 
 from ..core.op import LEVELS, OPS, Op
 from ..core.words import counted
-from .op_facts import expansion_rows, families, gradient_rows, remarks, rule_text, sample_rows, signature
+from .op_facts import (
+    blocks,
+    expansion_rows,
+    families,
+    gradient_rows,
+    remarks,
+    rule_text,
+    sample_rows,
+    signature,
+)
 
 
 def page() -> str:
@@ -89,10 +97,8 @@ def _section(op: Op) -> Iterator[str]:
 
 def _doc(text: str) -> Iterator[str]:
     """A docstring: paragraphs as prose, what is indented or drawn as it stands."""
-    for block in re.split(r"\n\s*\n", cleandoc(text)):
-        if not block.strip():
-            continue
-        if any(line.startswith("    ") for line in block.splitlines()) or block.startswith((">>>", "- ")):
+    for block, drawn in blocks(text):
+        if drawn:
             fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block)), default=0))
             yield f"{fence}text\n{dedent(block)}\n{fence}"
         else:

@@ -109,10 +109,12 @@ def terminal_width() -> int:
         return PIPE_WIDTH
 
 
-def fitting_width() -> int | None:
+def fitting_width(output: str | None = None) -> int | None:
     """The places of a line that what is printed is fitted into: those of the terminal, or COLUMNS; None in a
-    pipe, where text stays as it is."""
-    return terminal_width() if sys.stdout.isatty() or "COLUMNS" in os.environ else None
+    pipe or a file `output`, where text stays as it is."""
+    if output is not None or not (sys.stdout.isatty() or "COLUMNS" in os.environ):
+        return None
+    return terminal_width()
 
 
 def message(text: str) -> None:

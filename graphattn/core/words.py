@@ -21,9 +21,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import accumulate, zip_longest
 from typing import Any
 
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
@@ -202,7 +203,57 @@ def wrapped(text: str, limit: int, hanging: str = "") -> list[str]:
     return [*lines, line] if not bare else []
 
 
-def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
-    """Rows of texts as lines with their columns under each other."""
-    places = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    return [gap.join(map(left, row, places)).rstrip() for row in rows]
+NARROW = 16
+"""No column of a table is made narrower than this."""
+_WORDS = re.compile(r" +|[^ ]+")
+_PIECES = re.compile(r" +|[^ ]+?\.(?=[^\W\d])|[^ ]+")
+
+
+def aligned(
+    rows: Sequence[Sequence[str]], gap: str = "  ", limit: int | None = None, numbers: Collection[int] = ()
+) -> list[str]:
+    """Rows of texts as lines with their columns under each other; the columns `numbers` stand to the right.
+
+    Where lines would be longer than `limit`, the widest columns fold: at spaces, long names behind their dots.
+    Where that is not enough, tables of fewer columns stand below each other, each with the first one.
+
+    >>> aligned([("op", "formula"), ("relu", "y = max(x, 0) of each cell")], limit=24)
+    ['op    formula', 'relu  y = max(x, 0) of', '        each cell']
+    """
+    columns = list(zip(*rows, strict=True))
+    places = [max(map(width, column)) for column in columns]
+    if limit is not None:
+        room = limit - len(gap) * (len(columns) - 1)
+        least = [max(NARROW, 2 + _longest_piece(column)) for column in columns]
+        while sum(places) > room and (wide := [i for i, p in enumerate(places) if p > least[i]]):
+            places[max(wide, key=places.__getitem__)] -= 1
+        if sum(places) > room and len(columns) > 2:
+            ends = accumulate(place + len(gap) for place in places)
+            fit = max(2, sum(end - len(gap) <= limit for end in ends))
+            before = aligned([row[:fit] for row in rows], gap, limit, numbers)
+            behind = {place - fit + 1 for place in numbers if place >= fit}
+            return [*before, "", *aligned([(row[0], *row[fit:]) for row in rows], gap, limit, behind)]
+    sides = [right if place in numbers else left for place in range(len(columns))]
+    return [
+        gap.join(side(cell, wide) for side, cell, wide in zip(sides, line, places)).rstrip()
+        for row in rows
+        for line in zip_longest(*map(_folded, row, places), fillvalue="")
+    ]
+
+
+def _longest_piece(cells: Iterable[str]) -> int:
+    return max((width(piece) for cell in cells for piece in _PIECES.findall(cell)), default=0)
+
+
+def _folded(cell: str, places: int) -> list[str]:
+    """A cell of a table on lines of so many places."""
+    if width(cell) <= places:
+        return [cell]
+    lines, line = [], ""
+    words = _WORDS.findall(cell)
+    for piece in (p for word in words for p in (_PIECES.findall(word) if width(word) > places - 2 else [word])):
+        if line.strip() and width(line) + width(piece) > places:
+            lines.append(line)
+            line = "  "
+        line += piece if line.strip() or not lines else piece.lstrip()
+    return [*lines, line]

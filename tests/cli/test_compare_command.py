@@ -64,7 +64,7 @@ def test_a_difference_ends_with_1(files):
         out.splitlines()[1]
         == "  yours is the reference × 2, which is √d_k (d_k = 4) or √d_model (d_model = 4) or 2"
     )
-    assert f"yours: {files / 'wrong.json'}" in out
+    assert f"{files / 'wrong.json'}\n" in out
 
 
 def test_json_and_files(files):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -14,8 +15,9 @@ from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.cli import main, options_in
 from graphattn.cli.paint import TRACE, WHY, painter
-from graphattn.core.words import width
+from graphattn.core.words import aligned, width
 from graphattn.dumps.trace_text import trace_text
+from graphattn.passes.cost import cost
 from graphattn.progress import expected, following
 
 
@@ -71,6 +73,65 @@ def test_parameters_can_be_left_out(trace):
     text, less = trace_text(trace), trace_text(trace, parameters=False)
     assert "\n        w_q " in text and "\n        w_q " not in less
     assert "\n        X " in less and less.count("\n\n") == text.count("\n\n") - 4
+
+
+WIDE = {
+    "ops": 68,
+    "ops attention": 76,
+    "trace block --stats": 68,
+    "heads toy": 66,
+    "why toy layer1.head1.scores 5 2 --sources": 52,
+    "ablate toy --patch layer0.head0.out=zero": 68,
+    "compare block theirs.json --all": 60,
+    "diagnose block theirs.json --no-pairs": 60,
+}
+"""Commands, and the narrowest terminal that they are tried on."""
+
+
+@pytest.mark.parametrize("line", WIDE)
+def test_every_report_fits(line, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    small = specimen("block", n=4, d=8)
+    unscaled = {"head0.scaled": small.run()["head0.scores"]}
+    theirs = run(small.graph, small.feeds, patch=unscaled)
+    wanted = ("scores", "scaled", "weights", "out", "residual")
+    told = {name: theirs[name] for name in theirs.names if name.rpartition(".")[2] in wanted}
+    (tmp_path / "theirs.json").write_text(json.dumps(told), encoding="utf-8")
+
+    def shown(places: int | None) -> str:
+        monkeypatch.delenv("COLUMNS", raising=False)
+        if places:
+            monkeypatch.setenv("COLUMNS", str(places))
+        done = CliRunner().invoke(main, line.split())
+        assert done.exit_code in (0, 1) and done.stderr == ""
+        return done.stdout
+
+    plain, wide = shown(None), shown(200)
+    for places in (WIDE[line], 80):
+        fitted = shown(places)
+        assert max(map(width, fitted.splitlines())) <= places
+        words = re.findall(r"[a-z]{4,}", plain)
+        assert set(words) <= set(re.findall(r"[a-z]{4,}", fitted))  # nothing is lost
+    assert max(map(width, wide.splitlines())) <= 200
+    assert line.startswith(("why", "ops")) or len(wide.splitlines()) < len(fitted.splitlines())
+
+
+@pytest.mark.parametrize("limit", [20, 30, 40, 60])
+def test_a_table_folds_before_it_falls_apart(limit):
+    rows = [("name", "a", "what it says"), ("attention.head0.weights", "12", "a sentence of some words")]
+    lines = aligned(rows, limit=limit, numbers=(1,))
+    assert max(map(width, lines)) <= max(limit, 2 * 16 + 2)  # columns do not get narrower than 16
+    assert ("" in lines) == (limit < 40)
+    assert aligned(rows, numbers=(1,)) == [
+        "name                      a  what it says",
+        "attention.head0.weights  12  a sentence of some words",
+    ]
+
+
+def test_what_a_run_costs_is_fitted():
+    found = cost(specimen("block", n=3, d=4).graph.at("op"))
+    assert max(map(width, found.text(50).splitlines())) <= 50
+    assert str(found) == found.text() and "total" in found.text(50)
 
 
 @pytest.mark.parametrize("rules", [TRACE, WHY])

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from ...core.errors import GraphError
-from ..output import OUTPUT, emit, progress
+from ..output import OUTPUT, emit, fitting_width, progress
+from ..paint import COMPARISON, painter
 from ..source import ENGINE, read_specimen, specimen_options
 
 GROUP = "Explain its numbers"
@@ -34,4 +35,4 @@ def command(everything: bool, output: str | None, **source: Any) -> None:
         after = specimen.run()
         say("comparing")
         found = compare(before, after)
-    emit(found.text(everything), output)
+    emit(found.text(everything, fitting_width(output)), output, painted=painter(COMPARISON))

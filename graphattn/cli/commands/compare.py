@@ -10,7 +10,7 @@ import click
 
 from ...core.errors import GraphError
 from ...core.words import listed
-from ..output import OUTPUT, emit, message, progress
+from ..output import OUTPUT, emit, fitting_width, message, progress
 from ..paint import COMPARISON, painter
 from ..source import ENGINE, GRAPH, LEVEL
 
@@ -71,6 +71,7 @@ def command(
     from ...insight.compare.reading import read_file
 
     pairs = dict(_pair(entry) for entry in names)
+    width = fitting_width(output)
     with progress("comparing") as say:
         say(f"reading {theirs}")
         recording = _recording(theirs, read_file)
@@ -88,7 +89,7 @@ def command(
             say("looking for the mistake")
             mistake = _mistake(own, feeds, recording)
         data = found.data() if mistake is None else {**found.data(), "diagnosis": mistake.data()}
-        told = found.text(everything) + ("" if mistake is None else f"\n{mistake}")
+        told = found.text(everything, width) + ("" if mistake is None else f"\n{mistake.text(width=width)}")
         text = json.dumps(data, ensure_ascii=False, indent=1) if as_json else told
     emit(text, output, exact=as_json, painted=None if as_json else painter(COMPARISON))
     ctx.exit(0 if found.agrees else 1)

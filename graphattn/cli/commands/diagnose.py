@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from ...core.errors import GraphError
-from ..output import OUTPUT, emit, progress
+from ..output import OUTPUT, emit, fitting_width, progress
+from ..paint import COMPARISON, painter
 from ..source import read_specimen, specimen_options
 
 GROUP = "Compare with another implementation"
@@ -72,9 +73,9 @@ def command(
             done.findings[0].picture(picture)
         text = (
             json.dumps(done.data(reveal), ensure_ascii=False, indent=1) if as_json
-            else done.markdown(reveal) if markdown else done.text(reveal)
+            else done.markdown(reveal) if markdown else done.text(reveal, fitting_width(output))
         )  # fmt: skip
-    emit(text, output, exact=as_json)
+    emit(text, output, exact=as_json, painted=None if as_json or markdown else painter(COMPARISON))
     ctx.exit(0 if done.agrees else 1)
 
 

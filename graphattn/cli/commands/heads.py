@@ -12,7 +12,7 @@ import click
 
 from ...core.engines import need_engine
 from ...core.errors import GraphError
-from ..output import OUTPUT, emit, progress
+from ..output import OUTPUT, emit, fitting_width, progress
 from ..source import ENGINE, TOY, Whole, read_specimen, specimen_options
 
 GROUP = "See a computation"
@@ -55,7 +55,7 @@ def command(
     if as_json:
         emit(json.dumps(found.record(), ensure_ascii=False, indent=1), output, exact=True)
     else:
-        emit(found.text(by, limit, thumbnails), output)
+        emit(found.text(by, limit, thumbnails, fitting_width(output)), output)
 
 
 def _of_corpus(

@@ -7,7 +7,7 @@ import click
 
 from ...core.errors import GraphError
 from .. import completion
-from ..output import OUTPUT, emit
+from ..output import OUTPUT, emit, fitting_width
 from ..paint import CARD, painter
 
 GROUP = "Look things up"
@@ -55,4 +55,5 @@ def command(
     else:
         from ..op_card import card, table
 
-        emit(card(find(name)) if name else table(), output, painted=painter(CARD))
+        width = fitting_width(output)
+        emit(card(find(name), width) if name else table(width), output, painted=painter(CARD))

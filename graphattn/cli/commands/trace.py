@@ -88,7 +88,7 @@ def command(
     if heat and (form is not TEXT or exact or beside or short is not None):
         raise GraphError("--heat is a form of its own; expected no other form beside it")
     folder = asked.get(form.name) or output if form.folder else None
-    fitting = width or (fitting_width() if output is None and limit is None else None)
+    fitting = width or (fitting_width(output) if limit is None else None)
     limit = limit or 12
     writing = {
         "precision": "exact" if exact else "pretty", "decimals": decimals, "limit": limit,

@@ -81,7 +81,7 @@ def command(
         )
     if split and (reach or markdown):
         raise GraphError("--sources is a table of its own; expected no --reach or --markdown beside it")
-    width = width or (fitting_width() if output is None else None) or 80
+    width = width or fitting_width(output)
     specimen = read_specimen(**source)
     with progress("evaluating") as say:
         if specimen.trace is not None and level is None:
@@ -94,16 +94,18 @@ def command(
             found = trace.sources(
                 tensor, *index, by=by or "head", through=through, against=against, ablate=ablate or 0
             )
-            text = json.dumps(found.record(), ensure_ascii=False, indent=1) if as_json else found.text()
+            text = (
+                json.dumps(found.record(), ensure_ascii=False, indent=1) if as_json else found.text(width=width)
+            )
         elif reach:
             found = trace.reach(tensor, *index)
-            text = found.json() if as_json else found.markdown() if markdown else found.text(width)
+            text = found.json() if as_json else found.markdown() if markdown else found.text(width or 80)
         else:
             why = trace.why(tensor, *index, depth="all" if depth == math.inf else int(depth))
             text = (
                 why.json() if as_json
                 else why.markdown(digits, parts, cells) if markdown
-                else why.text(width, digits, parts, cells)
+                else why.text(width or 80, digits, parts, cells)
             )  # fmt: skip
     plain = as_json or markdown or split or reach
     emit(text, output, exact=as_json, painted=None if plain else painter(WHY))

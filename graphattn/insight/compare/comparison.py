@@ -157,9 +157,9 @@ class Comparison:
         known = listed([t.name for t in self.tensors])
         raise GraphError(f"tensor {name!r} was not compared; expected one of {known}")
 
-    def text(self, everything: bool = False) -> str:
-        """The report; `everything` lists also the tensors that agree."""
-        return comparison_text(self, everything)
+    def text(self, everything: bool = False, width: int | None = None) -> str:
+        """The report; `everything` lists also the tensors that agree, `width` is how long a line may be."""
+        return comparison_text(self, everything, width)
 
     def data(self) -> dict[str, Any]:
         """The same as dicts and lists that JSON can hold."""

@@ -14,7 +14,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from ...core.words import listed, sizes, tame
+from ...core.words import aligned, listed, sizes, tame, wrapped
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Divergence, TensorComparison
@@ -26,10 +26,17 @@ HARMLESS = 4
 """So many kinds of harmless differences are described."""
 
 
-def comparison_text(comparison: Comparison, everything: bool = False) -> str:
-    """The report (see the module's docstring)."""
-    lines = [*_verdict(comparison), "", *_remarks(comparison), "", *_table(comparison, everything)]
+def comparison_text(comparison: Comparison, everything: bool = False, width: int | None = None) -> str:
+    """The report (see the module's docstring). Where a width is given, the table is fitted into it too."""
+    said = [*_verdict(comparison), "", *_remarks(comparison)]
+    lines = [piece for line in said for piece in _wrapped(line, width or WIDTH)]
+    lines += ["", *_table(comparison, everything, width)]
     return "\n".join(tame(line.rstrip()) for line in lines).strip("\n") + "\n"
+
+
+def _wrapped(line: str, limit: int) -> list[str]:
+    """A line of the report on several; what is indented hangs deeper."""
+    return wrapped(line, limit, "      " if line.startswith(" ") else "    ") or [""]
 
 
 def headline(comparison: Comparison) -> str:
@@ -48,7 +55,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def _verdict(comparison: Comparison) -> list[str]:
-    lines = textwrap.wrap(headline(comparison), WIDTH, break_long_words=False, break_on_hyphens=False)
+    lines = [headline(comparison)]
     first = comparison.first
     if first is None:
         return lines + _harmless(comparison) + _nearest(comparison)
@@ -56,9 +63,9 @@ def _verdict(comparison: Comparison) -> list[str]:
     others = comparison.divergences[1:OTHERS]
     same = [d for d in others if _simplest(d) and _simplest(d) == _simplest(first)]
     if same:
-        lines += _wrapped(f"the same in {listed([d.comparison.name for d in same], 12)}")
+        lines.append(f"  the same in {listed([d.comparison.name for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
-        lines += _wrapped(f"also, apart from that: {other.comparison.name}: {_relation(other)}")
+        lines.append(f"  also, apart from that: {other.comparison.name}: {_relation(other)}")
     return lines + _harmless(comparison)
 
 
@@ -70,10 +77,10 @@ def _harmless(comparison: Comparison) -> list[str]:
         said = f"yours is {divergence.relations[0].text}" if divergence.relations else "yours differs"
         alike.setdefault(said, []).append(key)
     for said, keys in list(alike.items())[:HARMLESS]:
-        lines += _wrapped(f"harmless: {listed(keys)}: {said}; everything computed from it agrees")
+        lines.append(f"  harmless: {listed(keys)}: {said}; everything computed from it agrees")
     if len(alike) > HARMLESS:
         rest = [key for keys in list(alike.values())[HARMLESS:] for key in keys]
-        lines += _wrapped(f"harmless too: {listed(rest)}")
+        lines.append(f"  harmless too: {listed(rest)}")
     return lines
 
 
@@ -96,25 +103,25 @@ def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
     tensor = first.comparison
     pair, lines = tensor.pair, []
     if pair.yours.name != tensor.name:
-        lines += _wrapped(f"yours calls it {pair.yours.name} (matched by {pair.how})")
-    lines += _wrapped(_relation(first))
+        lines.append(f"  yours calls it {pair.yours.name} (matched by {pair.how})")
+    lines.append(f"  {_relation(first)}")
     for explanation in first.explanations[:2]:
-        lines += _wrapped(f"yours is what this graph gives {explanation}")
+        lines.append(f"  yours is what this graph gives {explanation}")
     step = _step(comparison, first)
-    lines += _wrapped(f"{step}   {sizes(pair.reference.shape)}" if step else sizes(pair.reference.shape))
-    lines += _wrapped(_where(tensor))
+    lines.append(f"  {f'{step}   ' if step else ''}{sizes(pair.reference.shape)}")
+    lines.append(f"  {_where(tensor)}")
     if tensor.reach is not None and not tensor.reach.shown.exact and math.isfinite(tensor.reach.worst):
         count = f"{tensor.reach.over:,} cell{'s lie' if tensor.reach.over > 1 else ' lies'}"
-        lines += _wrapped(f"{count} up to {tensor.reach.worst:.3g} times outside of what rounding can do")
+        lines.append(f"  {count} up to {tensor.reach.worst:.3g} times outside of what rounding can do")
     if first.inputs:
-        lines += _wrapped(f"agrees before it: {listed(list(first.inputs), 10)}")
+        lines.append(f"  agrees before it: {listed(list(first.inputs), 10)}")
     if first.between and first.inputs and comparison.is_result(first.key) and comparison.only_ends:
-        lines += _wrapped(
-            f"nothing between the inputs and {tensor.name} was recorded; the mistake may be in any step"
+        lines.append(
+            f"  nothing between the inputs and {tensor.name} was recorded; the mistake may be in any step"
         )
     elif first.between:
-        lines += _wrapped(
-            f"not recorded between them: {listed(list(first.between), 10)};"
+        lines.append(
+            f"  not recorded between them: {listed(list(first.between), 10)};"
             " the mistake may be in any of these steps"
         )
     return lines
@@ -193,18 +200,18 @@ def _nearest(comparison: Comparison) -> list[str]:
     """How near it was, and what would have been seen."""
     tensors, lines = comparison.tensors, []
     for tensor in comparison.undecided[:3]:
-        lines += _wrapped(f"{tensor.name}: {_doubt(comparison, tensor)}")
+        lines.append(f"  {tensor.name}: {_doubt(comparison, tensor)}")
     judged = [t for t in tensors if t.status == "close"]
     if judged:
         worst = max(judged, key=lambda t: t.difference.worst)
-        lines += _wrapped(
-            f"nearest to its limit: {worst.name}, {number(worst.difference.absolute)} apart,"
+        lines.append(
+            f"  nearest to its limit: {worst.name}, {number(worst.difference.absolute)} apart,"
             f" {100 * worst.difference.worst:.0f} % of what is allowed"
         )
     carried = [t for t in tensors if t.status == "carried" and t.reach is not None]
     if carried:
         share = max(t.reach.share for t in carried if t.reach is not None)
-        lines += _wrapped(f"a mistake above {share:.2g} of a tensor's spread would show")
+        lines.append(f"  a mistake above {share:.2g} of a tensor's spread would show")
     return lines
 
 
@@ -235,20 +242,19 @@ def _remarks(comparison: Comparison) -> list[str]:
     lines = []
     if (comparison.reference.title, comparison.yours.title) != ("the reference", "yours"):
         lines.append(f"the reference: {comparison.reference.title}   yours: {comparison.yours.title}")
-    lines += _hanging("tolerance", comparison.tolerance_text)
+    lines.append(f"tolerance: {comparison.tolerance_text}")
     carried = [t.name for t in comparison.tensors if t.status == "carried"]
     if carried:
-        lines += _hanging(
-            "carried",
-            f"{listed(carried)}: beyond the tolerance, within what the rounding of their inputs can do",
+        lines.append(
+            f"carried: {listed(carried)}: beyond the tolerance, within what the rounding of their inputs can do"
         )
     renamed = _renamed(comparison)
     if renamed:
-        lines += _hanging("matched", listed(renamed, 12))
+        lines.append(f"matched: {listed(renamed, 12)}")
     if alignment.reference_left and len(alignment.reference_left) < len(comparison.reference.tensors):
-        lines += _hanging("not in yours", listed(alignment.reference_left))
+        lines.append(f"not in yours: {listed(alignment.reference_left)}")
     for note in comparison.notes:
-        lines += _hanging("note", note)
+        lines.append(f"note: {note}")
     return lines
 
 
@@ -264,24 +270,10 @@ def _renamed(comparison: Comparison) -> list[str]:
     ]
 
 
-def _hanging(what: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        f"{what}: {text}", WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _wrapped(text: str) -> list[str]:
-    """Indented lines; runs of blanks, which stand between columns, are kept."""
-    return textwrap.wrap(
-        text, WIDTH - 2, initial_indent="  ", subsequent_indent="      ",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-
-
 # ---------------------------------------------------------------- the table
 
 
-def _table(comparison: Comparison, everything: bool) -> list[str]:
+def _table(comparison: Comparison, everything: bool, width: int | None) -> list[str]:
     tensors = comparison.tensors
     shown = [t for t in tensors if everything or t.status not in ("equal", "close")]
     if not shown and comparison.agrees:  # those that came nearest to their limits
@@ -291,14 +283,7 @@ def _table(comparison: Comparison, everything: bool) -> list[str]:
     rows = [head, *map(_row, shown[: len(shown) if everything else ROWS])]
     if len(rows) == 1:
         return []
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for row in rows:
-        cells = [
-            text.rjust(width) if place in (3, 4, 5) else text.ljust(width)
-            for place, (text, width) in enumerate(zip(row, widths))
-        ]
-        lines.append("  ".join(cells))
+    lines = aligned(rows, limit=width, numbers=(3, 4, 5))
     left = len(shown) - (len(rows) - 1)
     if left:
         lines.append(f"… and {left} more")

@@ -46,7 +46,7 @@ def verdict_line(found: Diagnosis) -> str:
     return f"unexplained: {tried} explains all of {seen}"
 
 
-def text(found: Diagnosis, reveal: str = "cause") -> str:
+def text(found: Diagnosis, reveal: str = "cause", width: int | None = None) -> str:
     """The report as text that ends in a line end."""
     check_reveal(reveal)
     if reveal == "none":
@@ -55,19 +55,22 @@ def text(found: Diagnosis, reveal: str = "cause") -> str:
         lines = [_bare(found)]
         lines += [f"  look at  {finding.place}" for finding in found.findings[:1]]
         return "\n".join(lines) + "\n"
-    lines = [*_wrapped(verdict_line(found), "")]
+    limit = width or WIDTH
+    lines = _wrapped(verdict_line(found), "", limit)
     for place, finding in enumerate(found.findings):
         if place:
-            lines += ["", *_wrapped(f"or: {finding.sentence}", "")]
+            lines += ["", *_wrapped(f"or: {finding.sentence}", "", limit)]
         for what, said in rows(found, finding):
-            lines += _wrapped(said, f"  {what:<9}")
+            lines += _wrapped(said, f"  {what:<9}", limit)
     for suspect in found.suspects:
-        lines += _wrapped(f"this graph {plain(suspect)} would give it too", "  suspect  ")
+        lines += _wrapped(f"this graph {plain(suspect)} would give it too", "  suspect  ", limit)
     if found.look_at:
-        lines += _wrapped(f"record {found.look_at}: of the tensors between, it tells most", "  next     ")
-    lines += [line for note in found.notes for line in _wrapped(note, "  note     ")]
+        lines += _wrapped(
+            f"record {found.look_at}: of the tensors between, it tells most", "  next     ", limit
+        )
+    lines += [line for note in found.notes for line in _wrapped(note, "  note     ", limit)]
     if found.comparison is not None:
-        lines += ["", *str(found.comparison).rstrip("\n").split("\n")]
+        lines += ["", *found.comparison.text(width=width).rstrip("\n").split("\n")]
     if found.tried:
         lines.append(
             f"  {found.tried:,} variants of the graph tried" + ("" if found.finished else ", not all there are")
@@ -101,9 +104,9 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     return said
 
 
-def _wrapped(said: str, start: str) -> list[str]:
+def _wrapped(said: str, start: str, limit: int) -> list[str]:
     return textwrap.wrap(
-        said, WIDTH, initial_indent=start, subsequent_indent=" " * (len(start) or 2), break_long_words=False,
+        said, limit, initial_indent=start, subsequent_indent=" " * (len(start) or 2), break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
 

@@ -137,11 +137,11 @@ class Diagnosis:
         """Whether nothing is wrong."""
         return self.verdict in ("right", "harmless")
 
-    def text(self, reveal: str = "cause") -> str:
-        """The report; `reveal` none or place tells no more than that."""
+    def text(self, reveal: str = "cause", width: int | None = None) -> str:
+        """The report; `reveal` none or place tells no more than that, `width` is how long a line may be."""
         from .report import text
 
-        return text(self, reveal)
+        return text(self, reveal, width)
 
     def markdown(self, reveal: str = "cause") -> str:
         from .report import markdown

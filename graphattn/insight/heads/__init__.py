@@ -90,9 +90,10 @@ class Heads:
         return sorted(self, key=lambda head: -head.excess(by or head.best))
 
     def text(
-        self, by: str | None = None, limit: int | None = None, thumbnails: int = 6, width: int = 100
+        self, by: str | None = None, limit: int | None = None, thumbnails: int = 6, width: int | None = None
     ) -> str:
-        """A table of all heads, or the first `limit`, and small pictures of the first ones."""
+        """A table of all heads, or the first `limit`, and small pictures of the first ones; `width` is how long
+        a line may be."""
         from .heads_text import heads_text
 
         return heads_text(self, by, limit, thumbnails, width)

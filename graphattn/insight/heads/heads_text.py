@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from . import Heads
 
 SHADES = " ░▒▓█"
+WIDTH = 100
 SIDE = 24
 """The most rows and columns of a thumbnail; a larger map shows the largest weight of each part."""
 
 
-def heads_text(heads: Heads, by: str | None, limit: int | None, thumbnails: int, width: int) -> str:
+def heads_text(heads: Heads, by: str | None, limit: int | None, thumbnails: int, width: int | None) -> str:
     """See `Heads.text`."""
     ranked = heads.ranked(by)
     shown = ranked[:limit]
@@ -29,14 +30,17 @@ def heads_text(heads: Heads, by: str | None, limit: int | None, thumbnails: int,
         rows.append(["even", "", *(_number(ranked[0].even[name]) for name in columns)])
     of = " ".join(heads.tokens[:40]) if heads.tokens else words.counted(heads.texts, "text")
     lines = [f"{words.counted(len(heads), 'head')}   {of}", ""]
-    lines += words.aligned(rows)
+    lines += words.aligned(rows, limit=width)
     if len(shown) < len(ranked):
         lines.append(f"and {len(ranked) - len(shown)} more")
     if any(head.scores[name] is None for head in shown for name in columns):
         lines.append("– = no row of this text, or none that a mask lets, could show it")
     pictures = [head for head in shown[:thumbnails] if head.weights is not None]
     if pictures:
-        lines += ["", *_beside([[short[h.name], h.does, *thumbnail(h.weights)] for h in pictures], width)]
+        lines += [
+            "",
+            *_beside([[short[h.name], h.does, *thumbnail(h.weights)] for h in pictures], width or WIDTH),
+        ]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

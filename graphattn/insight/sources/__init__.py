@@ -64,10 +64,11 @@ class Sources:
         total = {source: math.fsum(parts) for source, parts in found.items()}
         return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
 
-    def text(self, limit: int = 12) -> str:
+    def text(self, limit: int = 12, width: int | None = None) -> str:
+        """The largest `limit` parts of each side, and what all add up to; `width` is how long a line may be."""
         from .sources_text import sources_text
 
-        return sources_text(self, limit)
+        return sources_text(self, limit, width)
 
     def record(self) -> dict[str, Any]:
         """All of it as JSON holds it, every part with its exact number, largest first."""
