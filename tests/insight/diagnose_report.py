@@ -10,6 +10,7 @@ where none does.
 
 import sys
 import time
+from functools import partial
 from random import Random
 
 import by_hand
@@ -173,7 +174,7 @@ def pairs(count=40):
 
 
 def gradients():
-    gradient_mistakes.report(print)
+    gradient_mistakes.report(partial(print, flush=True))
 
 
 def times():

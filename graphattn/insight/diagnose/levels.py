@@ -4,7 +4,7 @@ composites.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -71,12 +71,13 @@ class Level:
     def judge(self) -> Judge:
         return Judge(self.intended, self.observed if self.judged is None else self.judged, self.accuracy)
 
-    def variants(self, rest: bool = False) -> list[Variant]:
+    def variants(self, rest: bool = False, nodes: Collection[str] | None = None) -> list[Variant]:
         """Every variant that reaches all that differs, by price; of roles first, then the `rest`: of one of
-        several alike, and the unlikely."""
+        several alike, and the unlikely. Those about the nodes alone that are named, if any are."""
         if self.name == "guise" and rest:
             return []
-        fresh = [name for name in self.intended.graph.nodes if not any(name in g.nodes for g in self.known)]
+        named = self.intended.graph.nodes if nodes is None else nodes
+        fresh = [name for name in named if not any(name in g.nodes for g in self.known)]
         generators = COARSE if self.name == "coarse" else GENERATORS
         if not self.declared:
             generators = tuple(g for g in generators if g is not declared)

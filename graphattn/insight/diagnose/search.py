@@ -86,7 +86,7 @@ class Search:
         if not 1 < len(variant.nodes) <= LESS:
             return []
         found = []
-        for other in hit.level.variants(rest=True):
+        for other in hit.level.variants(True, variant.nodes):
             if other.kind == variant.kind and set(other.nodes) < set(variant.nodes):
                 less = self.look(hit.level, (other,))
                 if less is not None:
@@ -116,7 +116,7 @@ class Search:
         """Whether these variants, at once, explain what was observed."""
         self.tried += 1
         try:
-            rewrite = chosen[0].rewrite if rewrite is None else rewrite
+            rewrite = chosen[0].make() if rewrite is None else rewrite
             if not level.judge.roughly(rewrite) or self.looked > CLOSE_LOOKS:
                 return None
             self.looked += 1

@@ -9,7 +9,7 @@ again below a change. Raises a `GraphError` for a variant that is no graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...core.axes import Spec
@@ -18,6 +18,7 @@ from ...core.graph import Node, Ref
 from .draft import Rewrite
 from .intended import Call, Intended
 from .rows import row_of
+from .tail import Tail, Values, tail_of
 
 Disturb = Callable[[Node, Any], Any]
 
@@ -36,7 +37,7 @@ def specs(intended: Intended, rewrite: Rewrite, wanted: Sequence[Ref]) -> list[S
     """Shapes, axes and kinds of tensors of the variant."""
     run = _Evaluation(intended, rewrite, None)
     refs = [rewrite.now(ref) for ref in wanted]
-    run.prepare(refs)
+    run.prepare(ref.node for ref in refs)
     return [run.spec(ref) for ref in refs]
 
 
@@ -46,22 +47,49 @@ class _Evaluation:
         self.records = rewrite.nodes
         self.disturb = disturb
         self.nodes = intended.graph.nodes
+        self.changed = frozenset(name for name in rewrite.nodes if name in intended.order)
         self.dirty = 0
-        for name in rewrite.nodes:
-            if name in intended.order:
-                self.dirty |= intended.below[name]
+        for name in self.changed:
+            self.dirty |= intended.below[name]
+        self.done: Values = {}
+        self._begin()
+
+    def _begin(self) -> None:
         self.calls: dict[str, Call] = {}
         self.reshaped: set[str] = set()
         """Nodes that the intended graph does not have, or has with results of other shapes."""
         self.order: list[str] = []
-        self.done: dict[tuple[Ref, bool], Any] = {}
 
     def values(self, refs: Sequence[Ref], row: int | None) -> list[Any]:
-        self.prepare(refs)
-        narrow = self._narrow(refs) if row is not None else {}
+        tail = None if self.disturb is not None else self._tail(refs, row)
+        if tail is None:
+            self._begin()
+            self.prepare(ref.node for ref in refs)
+        narrow = self._narrow(refs, tail) if row is not None else {}
         for name in self.order:
             self._compute(name, row, narrow)
+        if tail is not None:
+            self._cut_heads(tail, row)
+            tail.fill(self.done)
         return [self._value(ref, row if self._rows(ref) else None) for ref in refs]
+
+    def _tail(self, refs: Sequence[Ref], row: int | None) -> Tail | None:
+        """What follows the changed nodes, these themselves prepared; None where it is not what it was: where a
+        shape is another, or a changed node reads what lies below one."""
+        tail = tail_of(self.intended, self.changed, refs, row)
+        self.prepare(tail.heads)
+        if all(name in self.records for name in self.order) and self.reshaped.isdisjoint(tail.read):
+            return tail
+        return None
+
+    def _cut_heads(self, tail: Tail, row: int | None) -> None:
+        """One row of those changed nodes of which one will do, but that had to be computed whole."""
+        for name in tail.read:
+            if tail.heads[name] and (Ref(name), True) not in self.done:
+                for port, spec in enumerate(self.calls[name].outputs):
+                    if spec.rank > 1:
+                        ref = Ref(name, port)
+                        self.done[(ref, True)] = self._value(ref, row)
 
     def _rows(self, ref: Ref) -> bool:
         return self.spec(ref).rank > 1
@@ -87,13 +115,13 @@ class _Evaluation:
             return call.outputs[ref.port]
         return self.nodes[ref.node].outputs[ref.port]
 
-    def prepare(self, refs: Sequence[Ref]) -> None:
-        """Find the nodes to compute, producers first, and how each is called. (The innermost loop of a search:
+    def prepare(self, wanted: Iterable[str]) -> None:
+        """Find the nodes to compute, producers first, and how each is called. (An inner loop of a search:
         `is_clean` is asked once of each node, and written out.)"""
         records, nodes, place, dirty = self.records, self.nodes, self.intended.order, self.dirty
         everything = self.disturb is not None
         state: dict[str, bool] = {}  # whether a node is done, or clean; False while it waits
-        stack = [ref.node for ref in refs if not self.is_clean(ref.node)]
+        stack = [name for name in wanted if not self.is_clean(name)]
         while stack:
             name = stack[-1]
             if state.get(name):
@@ -140,9 +168,9 @@ class _Evaluation:
 
     # ------------------------------------------------------------ which rows are needed
 
-    def _narrow(self, refs: Sequence[Ref]) -> dict[str, bool]:
+    def _narrow(self, refs: Sequence[Ref], tail: Tail | None) -> dict[str, bool]:
         """For each node to compute, whether one row of its results will do."""
-        narrow: dict[str, bool] = {}
+        narrow: dict[str, bool] = {} if tail is None else dict(tail.heads)
         for ref in refs:
             narrow[ref.node] = narrow.get(ref.node, True) and self._rows(ref)
         for name in reversed(self.order):
@@ -176,12 +204,9 @@ class _Evaluation:
 
     def _value(self, ref: Ref, row: int | None) -> Any:
         """The value of a tensor, or of one row of it."""
-        if ref.node not in self.calls:
-            value = self.intended.values[ref]
-        elif (ref, True) in self.done:
+        if (ref, True) in self.done:
             return self.done[(ref, True)]
-        else:
-            value = self.done[(ref, False)]
+        value = self.done[(ref, False)] if (ref, False) in self.done else self.intended.values[ref]
         return value if row is None else row_of(value, row, self.spec(ref).rank)
 
 

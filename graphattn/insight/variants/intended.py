@@ -71,6 +71,8 @@ class Intended:
         self.order = {name: place for place, name in enumerate(graph.nodes)}
         self.calls: dict[Any, Call | GraphError] = {}
         self.values: dict[Ref, Any] = dict(values or {})
+        self.tails: dict[Any, Any] = {}
+        """What is computed below changed nodes (`tail`)."""
         for node in graph.nodes.values():
             if Ref(node.name) in self.values:
                 continue
@@ -80,13 +82,20 @@ class Intended:
                 spec = node.outputs[0]
                 self.values[Ref(node.name)] = nested.read(feeds[node.name], spec, node.name, FLOAT, True)
             else:
-                call = self.call(node.op, graph.operand_specs(node.operands), node.attributes, node.name)
                 operands = [None if ref is None else self.values[ref] for ref in node.operands]
-                self.keep(node, call(operands))
+                self.keep(node, self.call_of(node.name)(operands))
 
     def keep(self, node: Node, values: Sequence[Any]) -> None:
         for port, value in enumerate(values):
             self.values[Ref(node.name, port)] = value
+
+    def call_of(self, name: str) -> Call:
+        """How a node of the graph is evaluated."""
+        found = self.calls.get(name)
+        if type(found) is Call:
+            return found
+        node = self.graph.nodes[name]
+        return self.call(node.op, self.graph.operand_specs(node.operands), node.attributes, name)
 
     def call(
         self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], known: str = ""
@@ -100,7 +109,7 @@ class Intended:
             if key:
                 self.calls[key] = found
         if isinstance(found, GraphError):
-            raise found
+            raise found.with_traceback(None)  # it is kept, and would keep every frame that it went through
         return found
 
     def _call(self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Call | GraphError:
