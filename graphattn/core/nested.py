@@ -25,6 +25,8 @@ from .packed import Packed
 from .words import shown, typed
 
 RANK_LIMIT = 32
+CELLS = {bool, int, float}
+"""What cells mostly are."""
 
 
 def lift(
@@ -156,11 +158,11 @@ def flat(block: Any) -> Iterator[Any]:
         block = block.tolist()
     if not isinstance(block, (list, tuple)):
         yield block
-    elif any(issubclass(kind, (list, tuple)) for kind in set(map(type, block))):
+    elif _holds_cells(block):
+        yield from block
+    else:
         for item in block:
             yield from flat(item)
-    else:
-        yield from block
 
 
 def rows(block: Any, rank: int) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
@@ -216,9 +218,15 @@ def _rectangular(block: Any, shape: Sequence[int], what: str, where: str) -> Non
         )
     if len(block) != shape[0]:
         raise GraphError(f"{what}{where} has {len(block)} cells; expected {shape[0]}, as in its neighbours")
-    if len(shape) > 1 or any(issubclass(kind, (list, tuple)) for kind in set(map(type, block))):
+    if len(shape) > 1 or not _holds_cells(block):
         for i, item in enumerate(block):
             _rectangular(item, shape[1:], what, f"{where}[{i}]")
+
+
+def _holds_cells(block: Sequence[Any]) -> bool:
+    """Whether a list holds no lists."""
+    kinds = set(map(type, block))
+    return kinds <= CELLS or not any(issubclass(kind, (list, tuple)) for kind in kinds)
 
 
 def read(

@@ -18,20 +18,23 @@ import struct
 from array import array
 from collections.abc import Iterable, Sequence
 from sys import byteorder
+from typing import TYPE_CHECKING
 
 from ...core.errors import GraphError, suggest
 from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import padded
 from ...core.rounded import FORMATS, Format
 from .masked_cells import FLOOR, is_masked
-from .recording import Recorded, Recording
+
+if TYPE_CHECKING:
+    from .recording import Recorded, Recording
 
 FLOAT64 = Format("float64", 53, -1022, 1023)
 PRECISIONS: dict[str, Format] = {"float64": FLOAT64, **FORMATS}
 ORDER = ("bfloat16", "float16", "float32", "float64")
 """From coarse to fine."""
 ACCUMULATOR_BITS = 24
-SAMPLE = 20_000
+SAMPLE = 4096
 """How many cells are looked at for the digits they need."""
 MANY = 64
 SOME = 4
@@ -138,7 +141,7 @@ def recorded_precision(recording: Recording) -> Format:
 
 def shown_precision(recording: Recording, pairs: Sequence[tuple[Recorded, Recorded]]) -> Format:
     """The same, with cells enough to show it; `pairs` are its tensors, each with its counterpart."""
-    looks = recorded_precision(recording)
+    looks = recording.precision
     if recording.trace is not None or looks.bits >= ACCUMULATOR_BITS:
         return looks
     if any(PRECISIONS.get(tensor.dtype) is looks for tensor, _ in pairs):

@@ -16,9 +16,11 @@ from typing import Any
 from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.numbers import dot
+from ...core.rounded import Format
 from ...core.trace import Trace
 from ...core.words import listed
 from .masked_cells import FLOOR, is_masked
+from .precision import recorded_precision
 from .printed import Print
 
 Rows = list[list[Any]]
@@ -145,6 +147,11 @@ class Recording:
     tensors: Mapping[str, Recorded]
     trace: Trace | None = None
     notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def precision(self) -> Format:
+        """The precision that it looks to have."""
+        return recorded_precision(self)
 
     def find(self, name: str) -> Recorded | None:
         """The tensor of that name; in a trace an alias, an output or a unique ending will do."""

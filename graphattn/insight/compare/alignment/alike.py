@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from ..masked_cells import is_masked
-from ..precision import recorded_precision
 from ..recording import Recorded, Recording
 
 NEAR = 2e-3
@@ -16,7 +15,7 @@ TIGHT = 2e-6
 
 def near_by_value(reference: Recording, yours: Recording) -> float:
     """How near is near enough, for the precision of the two."""
-    bits = min(recorded_precision(reference).bits, recorded_precision(yours).bits)
+    bits = min(reference.precision.bits, yours.precision.bits)
     return max(NEAR, 8 * 2.0**-bits)
 
 

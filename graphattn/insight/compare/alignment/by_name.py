@@ -65,10 +65,10 @@ def _families_by_name(matching: Matching, sure: bool) -> None:
                 matching.add_family(family, chosen[1], "name, stacked", yours.name, chosen[0])
                 break
     for reference in matching.open_reference() if matching.your_families else ():
-        for family in matching.your_families:
-            if family.size != reference.size or not endings(family.name) & endings(reference.name):
-                continue
-            if any(member.name in matching.used_yours for member in family.members):
+        for family in matching.your_families_of.get(reference.size, ()):
+            if not endings(family.name) & endings(reference.name) or any(
+                member.name in matching.used_yours for member in family.members
+            ):
                 continue
             parts = next((parts for _, parts in stacked_parts(reference, family)), None)
             if parts is not None:

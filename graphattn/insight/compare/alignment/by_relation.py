@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ....core.errors import GraphError
@@ -14,7 +14,7 @@ from ..relations import simple_relation
 from .alike import alike
 from .by_value import by_value
 from .families import stacked_parts
-from .matching import Matching
+from .matching import Matching, by_shape
 
 SAMPLED = 1e-3
 """How near a few cells must be to a relation for all to be looked at."""
@@ -36,6 +36,8 @@ def _in_order(matching: Matching) -> None:
     matched: dict[str, int] = {}
     for pair in matching.pairs:
         matched[pair.other] = min(order[pair.key], matched.get(pair.other, len(order)))
+    left = by_shape(matching.open_reference())
+    right = by_shape(p.reference for p in matching.pairs if p.how == "value" and p.reference.name == p.key)
     before = -1
     for yours in matching.yours.tensors.values():
         if yours.name in matching.used_yours:
@@ -43,34 +45,31 @@ def _in_order(matching: Matching) -> None:
             continue
         if any(yours is misfit for _, misfit in matching.misfits):
             continue
-        related = _next(matching, yours, order, before)
+        same = sorted(left.get(yours.squeezed, ()), key=lambda m: order[m.name] < before)
+        related = _next(matching, yours, same, right.get(yours.squeezed, ()))
         if related is not None:
             before = order[related.name]
 
 
 def _next(
-    matching: Matching,
-    yours: Recorded,
-    order: Mapping[str, int],
-    before: int,
+    matching: Matching, yours: Recorded, same: Sequence[Recorded], right: Sequence[Recorded]
 ) -> Recorded | None:
-    """Match with what comes after a place in the reference, else with what comes before it."""
-    same = [m for m in matching.open_reference() if m.squeezed == yours.squeezed]
-    for reference in sorted(same, key=lambda m: order[m.name] < before):
-        if _related(reference, yours):
+    """Match with the first of `same` that is left and related, with a family, or with what was `right` once."""
+    for reference in same:
+        if reference.name not in matching.used_reference and _related(reference, yours):
             matching.add(reference.name, reference, yours, "relation")
             return reference
-    for family in matching.reference_families:
-        if family.size != yours.size or any(m.name in matching.used_reference for m in family.members):
+    for family in matching.reference_families_of.get(yours.size, ()):
+        if matching.any_used(family):
             continue
         for axes, parts in stacked_parts(yours, family):
             if all(map(_related, family.members, parts)):
                 matching.add_family(family, parts, "relation, stacked", yours.name, axes)
                 return family.members[0]
-    for pair in [p for p in matching.pairs if p.how == "value" and p.reference.squeezed == yours.squeezed]:
-        if pair.reference.name == pair.key and _related(pair.reference, yours):  # once right, and then moved
-            matching.add(pair.key, pair.reference, yours, "relation")
-            return pair.reference
+    for reference in right:  # once right, and then moved
+        if _related(reference, yours):
+            matching.add(reference.name, reference, yours, "relation")
+            return reference
     return None
 
 

@@ -8,7 +8,7 @@ from ..recording import Recorded
 from .alike import TIGHT, alike
 from .families import stacked_parts
 from .fused import fused_by_value
-from .matching import Matching
+from .matching import Matching, by_shape
 from .names import words
 
 
@@ -29,11 +29,9 @@ def by_value(matching: Matching) -> None:
             fused_by_value(matching, yours)
     for reference in matching.open_reference():
         _your_family_by_value(matching, reference)
-    by_shape: dict[tuple[int, ...], list[Recorded]] = {}
-    for reference in matching.open_reference():
-        by_shape.setdefault(reference.squeezed, []).append(reference)
+    left = by_shape(matching.open_reference())
     for yours in matching.open_yours():
-        _transposed_by_value(matching, yours, by_shape)
+        _transposed_by_value(matching, yours, left)
 
 
 def _same_value(matching: Matching, yours: Recorded, order: Mapping[str, int], last: int) -> Recorded | None:
@@ -63,9 +61,7 @@ def _stacked_by_value(matching: Matching, yours: Recorded) -> bool:
     if len(yours.squeezed) < 3:
         return False
     seen: str | None = None
-    for family in matching.reference_families:
-        if family.size != yours.size:
-            continue
+    for family in matching.reference_families_of.get(yours.size, ()):
         for order, parts in stacked_parts(yours, family):
             if all(alike(member, part, matching.near) for member, part in zip(family.members, parts)):
                 if all(member.name not in matching.used_reference for member in family.members):
@@ -79,8 +75,8 @@ def _stacked_by_value(matching: Matching, yours: Recorded) -> bool:
 
 
 def _your_family_by_value(matching: Matching, reference: Recorded) -> None:
-    for family in matching.your_families:
-        if family.size != reference.size or any(m.name in matching.used_yours for m in family.members):
+    for family in matching.your_families_of.get(reference.size, ()):
+        if any(m.name in matching.used_yours for m in family.members):
             continue
         for _, parts in stacked_parts(reference, family):
             if all(alike(part, member, matching.near) for part, member in zip(parts, family.members)):
@@ -90,13 +86,13 @@ def _your_family_by_value(matching: Matching, reference: Recorded) -> None:
 
 
 def _transposed_by_value(
-    matching: Matching, yours: Recorded, by_shape: Mapping[tuple[int, ...], Sequence[Recorded]]
+    matching: Matching, yours: Recorded, left: Mapping[tuple[int, ...], Sequence[Recorded]]
 ) -> None:
     """A tensor that was stored the other way round: weights (in, out) for (out, in)."""
-    if len(yours.squeezed) != 2 or min(yours.squeezed) < 2 or yours.squeezed[::-1] not in by_shape:
+    if len(yours.squeezed) != 2 or min(yours.squeezed) < 2 or yours.squeezed[::-1] not in left:
         return
     turned = yours.transposed()
-    for reference in by_shape[turned.shape]:
+    for reference in left[turned.shape]:
         if reference.name not in matching.used_reference and alike(reference, turned, matching.near):
             matching.add(reference.name, reference, turned, "value, transposed", yours.name)
             return

@@ -22,7 +22,7 @@ class Family:
     def shape(self) -> tuple[int, ...]:
         return (len(self.members), *self.members[0].shape)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return len(self.members) * self.members[0].size
 

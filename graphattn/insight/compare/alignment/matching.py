@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from ....core.graph import Ref
 from ..recording import Recorded, Recording
@@ -12,6 +14,8 @@ from .alike import alike
 from .arrangements import Order
 from .families import Family, families
 from .first_cells import FirstCells
+
+T, K = TypeVar("T"), TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,15 @@ class Matching:
     @cached_property
     def your_families(self) -> list[Family]:
         return families(self.yours)
+
+    @cached_property
+    def reference_families_of(self) -> dict[int, list[Family]]:
+        """The families of the reference by how many cells they have."""
+        return grouped(self.reference_families, lambda family: family.size)
+
+    @cached_property
+    def your_families_of(self) -> dict[int, list[Family]]:
+        return grouped(self.your_families, lambda family: family.size)
 
     def open_yours(self) -> list[Recorded]:
         return [t for name, t in self.yours.tensors.items() if name not in self.used_yours]
@@ -135,3 +148,16 @@ class Matching:
             self.copies,
             self.misfits,
         )
+
+
+def by_shape(tensors: Iterable[Recorded]) -> dict[tuple[int, ...], list[Recorded]]:
+    """Tensors by their shape, leading axes of size 1 aside."""
+    return grouped(tensors, lambda tensor: tensor.squeezed)
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """What has the same key together, in order."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
