@@ -88,6 +88,7 @@ def test_nothing_is_told_beyond_what_may_be(reveal, tmp_path, contract):
         assert ("cells are wrong" in told) == (reveal != "none")
 
 
+@pytest.mark.slow
 def test_a_contract_of_ones_own(tmp_path):
     course = written(
         tmp_path,
@@ -105,6 +106,7 @@ def test_a_contract_of_ones_own(tmp_path):
     assert not wrong.right and "without the scale" in str(wrong)
 
 
+@pytest.mark.slow
 def test_a_contract_of_graphs_takes_numpy(tmp_path):
     pytest.importorskip("numpy")
     course = written(

@@ -71,6 +71,7 @@ def test_version(cli):
 # ---------------------------------------------------------------- demo
 
 
+@pytest.mark.slow
 def test_demo(cli, golden):
     status, out, err = cli("demo")
     assert (status, err) == (0, "")

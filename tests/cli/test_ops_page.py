@@ -29,6 +29,7 @@ def test_every_op_is_on_it():
     assert lines[2].startswith(f"{len(OPS)} ops by family, ")
 
 
+@pytest.mark.slow
 def test_it_is_sound_markdown():
     tokens = PARSER.parse(page())
     widths: list[list[int]] = []

@@ -80,6 +80,7 @@ def test_ascii_spelling():
     assert "token 2 x token 2" in out and ". = masked" in out and "x Wᵀ".replace("ᵀ", "^T") in out
 
 
+@pytest.mark.slow
 def test_what_programs_read_is_utf_8_in_any_locale():
     args = ("trace", "block", "--n", "2", "--d", "4", "--labels", "고양이,개", "--exact")
     assert call(*args, PYTHONIOENCODING="ascii")[1] == call(*args)[1]

@@ -4,15 +4,15 @@ import inspect
 import pydoc
 
 import pytest
+from every_op import every_op
 
-import graphattn.ops  # noqa: F401
 from graphattn import Graph, run
-from graphattn.core.op import OPS, Op
+from graphattn.core.op import Op
 
 
-@pytest.mark.parametrize("name", [name for name, op in OPS.items() if name not in vars(Graph)])
-def test_help_tells_the_signature_and_what_the_op_does(name):
-    method, op = getattr(Graph("g"), name), OPS[name]
+@pytest.mark.parametrize("op", every_op(lambda op: op.name not in vars(Graph)))
+def test_help_tells_the_signature_and_what_the_op_does(op):
+    method = getattr(Graph("g"), op.name)
     arguments = inspect.signature(method).parameters
     assert list(arguments) == [*op.parameters, "name", "title"]
     for p in op.parameters.values():
@@ -22,7 +22,7 @@ def test_help_tells_the_signature_and_what_the_op_does(name):
         assert not p.keyword_only or argument.kind is argument.KEYWORD_ONLY
     told = pydoc.plain(pydoc.render_doc(method))
     assert (
-        f"method {name} in" in told
+        f"method {op.name} in" in told
         and op.formula in told
         and op.doc.split(".")[0] in told.replace("\n    ", "\n")
     )

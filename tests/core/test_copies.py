@@ -55,6 +55,7 @@ def test_names_go_on_in_a_copy(how):
     assert twin.relu(twin.tensor("x")).name == g.relu(x).name == "relu_x_2"
 
 
+@pytest.mark.slow
 def test_a_long_chain_copies():
     g = Graph("long")
     x = g.input("x", (1,))

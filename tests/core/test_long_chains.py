@@ -49,12 +49,14 @@ def test_a_long_chain_runs(chain):
     assert Trace.restore(chain, {name: trace[name] for name in trace.names}) == trace
 
 
+@pytest.mark.slow
 def test_zoom_fuse_and_verify_a_long_chain(chain):
     assert zoom(chain) is chain
     assert fuse(chain) == chain
     assert verify(chain).ok
 
 
+@pytest.mark.slow
 def test_passes_over_a_chain_longer_than_the_stack():
     chain = chain_of(4 * sys.getrecursionlimit())
     assert dead_code(chain) is chain
@@ -64,6 +66,7 @@ def test_passes_over_a_chain_longer_than_the_stack():
     assert cost(chain) is not None
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_composites():
     g = Graph("chain")
     y = g.input("x", (1, 2))
@@ -81,6 +84,7 @@ def test_a_long_chain_is_printed(chain):
     assert f"n{LENGTH - 1}" in text or "more" in text or "…" in text
 
 
+@pytest.mark.slow
 def test_a_long_trace_is_printed(chain, monkeypatch):
     """Each step is looked up; no look-up that finds nothing compares all names with the one it was given."""
     trace = run(chain, FEEDS)

@@ -7,11 +7,11 @@ import random
 from array import array
 
 import pytest
+from every_op import every_op
 
 from graphattn import Graph, GraphError, run
 from graphattn.core import nested
 from graphattn.core.axes import Spec
-from graphattn.core.op import OPS
 from graphattn.core.packed import LEAST, Packed, pack
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import graph_text, parse_graph
@@ -126,7 +126,7 @@ def test_a_packed_feed_is_checked():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: op.samples))
 def test_every_op_takes_packed_operands(op):
     for sample in op.samples:
         g, feeds, operands = Graph("one"), {}, []

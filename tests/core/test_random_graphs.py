@@ -2,10 +2,10 @@
 
 import graph_laws
 import pytest
+from every_op import every_op
 from hypothesis import given, settings
 from random_graphs import Move, build, cases
 
-from graphattn.core.op import OPS
 from graphattn.passes.verify import verify
 
 
@@ -21,7 +21,7 @@ def test_law(law):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: op.samples))
 def test_law_on_each_op_twice(op, law):
     """Every op at least once, and once more on what it gave."""
     count = len(op.samples[-1].operands)

@@ -165,6 +165,7 @@ def test_names_that_differ_in_case_read_back(tmp_path):
 # ---------------------------------------------------------------- round trips
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(cases(), st.booleans(), st.data())
 def test_random_traces(tmp_path_factory, case, labelled, data):

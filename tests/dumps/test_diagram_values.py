@@ -140,6 +140,7 @@ def test_a_tensor_of_rank_3_is_thumbnails():
     assert [(grid.caption, grid.kind) for grid in found] == [(f"[{i}]", "thumbnail") for i in range(3)]
 
 
+@pytest.mark.slow
 def test_a_picture_has_at_most_so_many_cells():
     graph, trace = run_of(n=20, heads=2, d=20)
     at = graph.at("op")

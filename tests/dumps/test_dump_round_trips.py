@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import networkx as nx
 import pytest
+from every_op import every_op
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_graphs import build, cases
@@ -14,7 +15,7 @@ from random_graphs import build, cases
 from graphattn import Graph, GraphError, run
 from graphattn.core import nested
 from graphattn.core.graph import Scope
-from graphattn.core.op import LEVELS, OPS
+from graphattn.core.op import LEVELS
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.dumps.trace_json import read_trace_json, trace_json
@@ -73,6 +74,7 @@ def test_random_graphs_and_their_traces(case):
         same_trace(run(case.graph, case.feeds, level=level, allow_nonfinite=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(cases(5), st.data())
 def test_parts_of_random_traces(case, data):
@@ -87,7 +89,7 @@ def test_parts_of_random_traces(case, data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: op.samples))
 def test_every_sample_of_every_op(op):
     from random_graphs import Move
 
@@ -285,6 +287,7 @@ def test_nodes_may_come_in_any_order():
     assert run(back, {"x": [[1, 2], [3, 4]]})["y"] == run(g, {"x": [[1, 2], [3, 4]]})["y"]
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_linear_and_does_not_recurse():
     g = Graph("chain")
     y = g.input("x", (1,))

@@ -221,6 +221,7 @@ def test_a_grid_keeps_its_cells(texts):
                 assert got.rstrip(".").split() == text.rstrip(".").split()
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(TEXTS, min_size=3, max_size=3), TEXTS, TEXTS)
 @example(["|", "`", "<b>"], "](x)\n\n# no", "a|b")

@@ -115,6 +115,7 @@ def test_hard_ones(what, tmp_path):
     assert written_is_read(make(), tmp_path) == endings
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(cases(5), st.lists(TEXTS, min_size=8, max_size=8))
 def test_random_graphs_in_every_form(tmp_path, case, texts):

@@ -107,6 +107,7 @@ def short(tmp_path_factory: pytest.TempPathFactory):
     return script("--steps", "4", "-o", str(folder / "files")), folder / "files"
 
 
+@pytest.mark.slow
 def test_twice_the_same(short, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told, folder = short
     assert copying.main(["--steps", "4", "--seed", "0", "-o", str(tmp_path)]) == 0

@@ -31,6 +31,7 @@ def spoiled(op: Op, slot: int, factor: float = 1.0005) -> tuple[Op, list[int]]:
     return replace(op, gradient=gradient), times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, slot", RULED, ids=lambda value: str(value))
 def test_a_gradient_of_2_001_for_2_is_caught(name, slot):
     op, times = spoiled(OPS[name], slot)

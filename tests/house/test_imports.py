@@ -155,6 +155,7 @@ def broken(all_imports):
         yield str(found)
 
 
+@pytest.mark.slow
 def test_the_order_is_kept():
     assert list(broken(imports())) == []
 

@@ -73,6 +73,7 @@ def trespasses(name: str, module: ast.AST) -> Iterator[tuple[str, int]]:
             yield attribute, line
 
 
+@pytest.mark.slow
 def test_private_names_stay_in_their_room():
     found = [
         f"{name} line {line}: {attribute}"

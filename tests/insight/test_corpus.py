@@ -39,6 +39,7 @@ def test_one_text_is_its_own_mean():
     assert one.record()["heads"] == alone.record()["heads"]
 
 
+@pytest.mark.slow
 def test_threads_give_the_same(expected):
     with ThreadPoolExecutor(3) as pool:
         assert heads_of_texts(toy_induction, TEXTS, pool).record() == expected

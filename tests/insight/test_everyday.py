@@ -31,6 +31,7 @@ def is_named(what):
     return same(run(graph, {name: other[name] for name in graph.inputs}, allow_nonfinite=True)["y"], truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", QUICK)
 def test_a_mistake_of_every_day_is_named(what):
     assert is_named(what)

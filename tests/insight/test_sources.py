@@ -140,6 +140,7 @@ REFUSALS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_random_graphs(case):

@@ -7,6 +7,7 @@ import pickle
 from dataclasses import replace
 
 import pytest
+from every_op import every_op
 from hypothesis import given, settings
 from random_graphs import cases
 from test_writing import OTHERWISE, error, graph_of
@@ -41,7 +42,7 @@ def same_facts(mine, theirs):
     assert (mine.labels, mine.patched, mine.graph) == (theirs.labels, theirs.patched, theirs.graph)
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if not op.fed], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: not op.fed))
 def test_samples(op):
     """All samples, infinities, NaN and hidden cells too; sums that cancel are not taken exactly."""
     samples = [(i, s) for i, s in enumerate(op.samples) if (op.name, i) not in OTHERWISE]

@@ -75,6 +75,7 @@ def test_export(cli):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_arrays_of_fed_tensors_live_as_long_as_these():
     from array import array
 

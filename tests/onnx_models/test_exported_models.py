@@ -44,6 +44,7 @@ def test_every_intermediate_is_that_of_the_reference_in_double(path):
     assert count > 35
 
 
+@pytest.mark.slow
 @each_model
 def test_attention_is_found_and_nothing_changes_by_that(path):
     """Bit for bit, but for what is hidden."""
@@ -82,6 +83,7 @@ def test_heads_and_their_masks(path):
                 assert all(w == 0.0 for w, gone in zip(weights[0][head][i], row) if gone)
 
 
+@pytest.mark.slow
 @each_model
 def test_the_graph_is_printed_and_read_back(path):
     graph = load(path, feeds(onnx.load(path))).graph
@@ -128,6 +130,7 @@ def _scales(graph):
     return found
 
 
+@pytest.mark.slow
 @each_model
 def test_a_scale_that_is_missing_is_found_and_named(path):
     """√d_k after the product, or ⁴√d_k on either side of it."""

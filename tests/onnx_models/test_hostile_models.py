@@ -251,6 +251,7 @@ def test_what_is_no_model(tmp_path):
         load(3)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured as Linux tells it")
 def test_weights_are_held_once():
     """50 MB of weights take less than three times that, the model that was given aside."""

@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 
 import pytest
+from every_op import every_op
 
 from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
@@ -77,7 +78,7 @@ def samples_of(op, numbers):
 
 
 @pytest.mark.parametrize("numbers, tolerance", [("float", 1e-12), ("float32", 1e-5)])
-@pytest.mark.parametrize("op", [op for op in OPS.values() if not op.fed], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: not op.fed))
 def test_samples(op, numbers, tolerance, tmp_path):
     """In doubles all samples, infinities and NaN too; in float32 those that float32 holds."""
     samples = list(samples_of(op, numbers))

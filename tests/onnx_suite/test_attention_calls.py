@@ -24,6 +24,7 @@ def test_the_page_is_current():
     assert table == contradictions_table(), "write docs/conventions.md anew from contradictions_table()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0, 40])
 def test_the_reference_and_the_runtime(calls, start):
     """Each difference is one that is known; `python tests/onnx_suite/attention_calls.py 600` draws more."""

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [100, 101, 102])
 def test_operators(seed):
     """`python tests/onnx_suite/operator_calls.py 50` draws more."""

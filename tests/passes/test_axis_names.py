@@ -3,11 +3,10 @@
 import random
 
 import pytest
+from every_op import every_op
 
-import graphattn.ops  # noqa: F401  (fills the registry, which the tests are made from)
 from graphattn import Graph
 from graphattn.core import nested
-from graphattn.core.op import OPS
 from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.passes.verify import verify
 from graphattn.passes.zoom import fuse, zoom
@@ -49,7 +48,7 @@ def some(seeds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.expand is not None], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: op.expand is not None))
 def test_shape_rule_and_expansion_agree_on_axis_names(op):
     for sample in op.samples:
         for axes_of in (*all_or_none(len(sample.operands)), *some(1)):

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import graph_laws
 import pytest
+from every_op import every_op
 
 from graphattn import Graph, GraphError, run
 from graphattn.core.graph import Ref, Scope
-from graphattn.core.op import OPS, find
+from graphattn.core.op import find
 from graphattn.passes.bind import bind
 from graphattn.passes.common_subexpressions import common_subexpressions
 from graphattn.passes.constant_folding import constant_folding
@@ -151,7 +152,7 @@ def test_a_composite_costs_what_its_parts_do():
     assert cost(g).flops == cost(g.at("head")).flops == cost(g.at("op")).flops
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.cost and op.expand], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", every_op(lambda op: op.cost and op.expand))
 def test_the_rule_of_an_op_is_near_the_sum_of_its_primitives(op):
     for sample in op.samples:
         g = Graph("sample")

@@ -48,6 +48,7 @@ def edited(path, new, entry, edit):
     return rewritten(path, new, change)
 
 
+@pytest.mark.slow
 def test_an_archive_is_read_as_the_program_is(saved):
     _, program, path = saved
     live, stored = programs.exported(program, IDS), programs.exported(path, IDS)

@@ -121,6 +121,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("case", CASES)
 def test_every_float_on_the_way(case, dtype):
@@ -153,6 +154,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_a_live_module_is_named(fault, monkeypatch):
     """From what modules give, by the graph run with mistakes; from every step, by the step itself."""

@@ -268,6 +268,7 @@ def test_a_hundred_thousand_operations(step):
     gc.collect()
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_own_operations():
     x = y = Value(1.0)
     for _ in range(10_000):

@@ -72,6 +72,7 @@ def calls():
     yield "attention", (big, big, big, model.causal_mask(2))
 
 
+@pytest.mark.slow
 def test_model_py_alone_gives_our_numbers_bit_for_bit(written, tmp_path):
     given = list(calls())
     expected = [getattr(model, name)(*arguments) for name, arguments in given]

@@ -118,6 +118,7 @@ def test_the_recorded_numbers_stand_in_the_file():
     assert differences(trace, book, 1e-15) == []
 
 
+@pytest.mark.slow
 def test_formulas_are_short_and_of_safe_functions():
     written = formulas(workbook(block())) + formulas(workbook(block("primitive")))
     assert max(map(len, written)) < 255

@@ -37,6 +37,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_seed_gives_nice_numbers(name):
     exercises = Exercises(*GRAPHS[name])

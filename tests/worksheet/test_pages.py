@@ -40,6 +40,7 @@ def squares(contents):
             yield from (square for row in box.squares for square in row)
 
 
+@pytest.mark.slow
 def test_the_blank_page_gives_nothing_away_and_the_solution_everything():
     for sheet in SHEETS:
         assert ANSWER not in sheet.html

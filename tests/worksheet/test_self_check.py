@@ -35,6 +35,7 @@ def norm():
     return graph
 
 
+@pytest.mark.slow
 def test_two_writes_give_the_same_bytes_and_formulas_are_safe():
     sheet = attention()
     assert sheet.xlsx == attention().xlsx
