@@ -27,6 +27,16 @@ from .weight import Weight
 
 AXES = {"v": "vocabulary", "p": "position", "t": "type"}
 """The axes that letters stand for; any other is features."""
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""What config.json calls them, and `feed_forward`. (gelu_fast rounds √(2/π) to ten digits: another.)"""
 TITLES = {"gamma": "γ", "beta": "β"}
 
 
@@ -77,6 +87,10 @@ class Assembly:
         self.layers = layers if self.asked is None else self.asked
         if not 0 <= self.layers <= layers:
             raise GraphError(f"layers is {self.layers}; expected 0 to {layers}, as many as the model has")
+
+    def activation(self, key: str, default: str) -> str:
+        """The feed-forwards' activation, as a setting names it."""
+        return self.config.choice(key, ACTIVATIONS, default)
 
     # ------------------------------------------------------------ trained tensors
 

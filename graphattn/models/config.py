@@ -8,7 +8,7 @@ be ignored.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -38,6 +38,7 @@ HARMLESS = frozenset(_HARMLESS.split())
 """Keys that do not change what a trained model computes for a sentence."""
 
 SIZE_LIMIT = 2**24
+LARGEST = sys.float_info.max
 
 
 class Config:
@@ -47,6 +48,12 @@ class Config:
         self.values = values
         self.where = where
         self._asked: set[str] = set()
+        self._parts: list[Config] = []
+
+    def part(self, name: str, values: Mapping[str, Any]) -> Config:
+        """Settings that stand together in it, refused with it."""
+        self._parts.append(Config(values, f"{self.where}: {name}"))
+        return self._parts[-1]
 
     def get(self, key: str, default: Any = None) -> Any:
         """A setting as it stands in the file; null counts as left out."""
@@ -64,8 +71,16 @@ class Config:
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number above 0."""
         value = self.get(key, default)
-        if type(value) not in (int, float) or not 0 < value < math.inf:
+        if type(value) not in (int, float) or not 0 < value <= LARGEST:
             raise self.wrong(key, value, "a number above 0")
+        return value
+
+    def numbers(self, key: str, count: int) -> list[float]:
+        """So many finite numbers above 0."""
+        value = self.get(key)
+        fine = isinstance(value, list) and all(type(n) in (int, float) and 0 < n <= LARGEST for n in value)
+        if not fine or len(value) != count:
+            raise self.wrong(key, value, f"a list of {count} numbers above 0")
         return value
 
     def flag(self, key: str, default: bool = False) -> bool:
@@ -102,3 +117,5 @@ class Config:
                     f" change what is computed; expected none{suggest(key, self._asked)}"
                     f" (ignore={[key]!r} leaves it out)"
                 )
+        for part in self._parts:
+            part.finish(ignore)

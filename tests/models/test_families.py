@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import pytest
-from folders import FOLDERS, distance, expected
+from folders import FOLDERS, copied, distance, expected
 
 from graphattn.core import nested
 from graphattn.core.run import run
@@ -69,6 +72,38 @@ def test_only_some_layers(family):
     model = pretrained(FOLDERS / family, ids=theirs["ids"], layers=1)
     assert list(model.graph.outputs) == ["hidden"]
     assert distance(model.run()["hidden"], theirs["hidden_states"][1]) <= TOLERANCE
+
+
+def test_gpt2_with_other_scales(tmp_path):
+    """Scores are not divided by √dₖ, and by the layer's number: as if each layer's W_Q were another."""
+    ids = expected("gpt2")["ids"]
+    plain = pretrained(FOLDERS / "gpt2", ids=ids)
+    options = {"scale_attn_weights": False, "scale_attn_by_inverse_layer_idx": True}
+    other = pretrained(copied("gpt2", tmp_path, **options), ids=ids)
+    for i in range(2):
+        for name in ("w_q", "b_q"):
+            changed = nested.lists(plain.feeds[f"layer{i}_{name}"])
+            by = math.sqrt(4) / (i + 1)
+            plain.feeds[f"layer{i}_{name}"] = nested.build(
+                nested.shape_of(changed), lambda *at, cells=changed, by=by: by * nested.at(cells, at)
+            )
+    assert distance(other.run()["logits"], plain.run()["logits"]) <= TOLERANCE
+
+
+def test_a_tied_head_of_gpt_neox(tmp_path):
+    """The head is the token table, whole, though the text uses some rows of it."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = copied("gpt_neox", tmp_path)
+    tensors = load_file(folder / "model.safetensors")
+    tensors["embed_out.weight"] = tensors["gpt_neox.embed_in.weight"]
+    save_file(tensors, folder / "model.safetensors")
+    apart = pretrained(folder, ids=[2, 7]).run()["logits"]
+    del tensors["embed_out.weight"]
+    save_file(tensors, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8")) | {"tie_word_embeddings": True}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert pretrained(folder, ids=[2, 7]).run()["logits"] == apart
 
 
 def test_a_folder_is_opened_once_for_many_texts(monkeypatch):

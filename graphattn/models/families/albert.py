@@ -40,7 +40,7 @@ def build(a: Assembly) -> Tensor:
     c.need("inner_group_num", 1)
     x = bert.embeddings(a, "e")
     x = a.projection(x, "x", "encoder.embedding_hidden_mapping_in", "d e")
-    settings = bert.settings(a) | {"activation": c.choice("hidden_act", bert.ACTIVATIONS, "gelu_new")}
+    settings = bert.settings(a) | {"activation": a.activation("hidden_act", "gelu_new")}
     shared: dict[int, dict[str, Tensor]] = {}
     for i in range(a.layers):
         group = i * groups // a.sizes["layers"]

@@ -14,7 +14,6 @@ from ..assembly import Assembly
 
 PREFIXES = ("bert.",)
 VOCABULARY = 30522
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
 LAYER = {
     "w_q": ("attention.self.query.weight", "d d"),
     "b_q": ("attention.self.query.bias", "d"),
@@ -77,7 +76,7 @@ def settings(a: Assembly) -> dict[str, Any]:
     """The attributes of each layer."""
     return {
         "heads": a.config.size("num_attention_heads", 12),
-        "activation": a.config.choice("hidden_act", ACTIVATIONS, "gelu"),
+        "activation": a.activation("hidden_act", "gelu"),
         "eps": a.config.number("layer_norm_eps", 1e-12),
         "norm_first": False,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...core.graph import Tensor
 from ..assembly import Assembly
-from .bert import ACTIVATIONS
 
 PREFIXES = ("distilbert.",)
 VOCABULARY = 30522
@@ -52,7 +51,7 @@ def build(a: Assembly) -> Tensor:
         "transformer.layer.{}.",
         LAYER,
         heads=c.size("n_heads", 12),
-        activation=c.choice("activation", ACTIVATIONS, "gelu"),
+        activation=a.activation("activation", "gelu"),
         eps=EPS,
         norm_first=False,
     )

@@ -24,7 +24,7 @@ GAINS = {
 def build(a: Assembly) -> Tensor:
     c = a.config
     settings = llama.sizes(a, head_dim=256)
-    settings["activation"] = c.choice("hidden_activation", llama.ACTIVATIONS, "gelu_pytorch_tanh")
+    settings["activation"] = a.activation("hidden_activation", "gelu_pytorch_tanh")
     settings |= {
         "post_norm": True,
         "scale": c.number("query_pre_attn_scalar", 256) ** -0.5,

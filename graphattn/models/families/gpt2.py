@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ...core.graph import Tensor
 from ..assembly import Assembly
-from .bert import ACTIVATIONS
 
 PREFIXES = ("transformer.",)
 VOCABULARY = 50257
@@ -42,26 +41,35 @@ def build(a: Assembly) -> Tensor:
         p=c.size("n_positions", 1024),
     )
     c.get("n_ctx")  # an older name of n_positions
-    c.need("scale_attn_weights", True)
-    c.need("scale_attn_by_inverse_layer_idx", False)
     eps = c.number("layer_norm_epsilon", 1e-5)
     settings = {
         "heads": c.size("n_head", 12),
-        "activation": c.choice("activation_function", ACTIVATIONS, "gelu_new"),
+        "activation": a.activation("activation_function", "gelu_new"),
         "eps": eps,
         "causal": True,
     }
+    scale = scales(a, max(d // settings["heads"], 1))
     a.weights.ignore(*BUFFERS)
     tied = c.flag("tie_word_embeddings", True)
     tokens = a.token_embedding("wte.weight", whole=a.whole and tied)
     x = a.sum(tokens, a.position_embedding("wpe.weight"), name="x", title="residual stream")
     for i in range(a.layers):
-        x = a.layer(i, x, **a.parameters(f"layer{i}", "", layer(a, f"h.{i}.")), **settings, **a.past(i))
+        weights = a.parameters(f"layer{i}", "", layer(a, f"h.{i}."))
+        x = a.layer(i, x, **weights, **settings, **a.past(i), scale=scale[i])
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "ln_f", eps)
     a.next_token(x, a.head("v d", tied=tied))
     return x
+
+
+def scales(a: Assembly, width: int) -> list[float | None]:
+    """What each layer's scores are multiplied by: 1/√dₖ (None), or nothing; divided by the layer's number from
+    1 on where that is asked for."""
+    scaled = a.config.flag("scale_attn_weights", True)
+    if not a.config.flag("scale_attn_by_inverse_layer_idx"):
+        return [None if scaled else 1.0] * a.layers
+    return [(width**-0.5 if scaled else 1.0) / (i + 1) for i in range(a.layers)]
 
 
 def layer(a: Assembly, prefix: str) -> dict:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from ...core.graph import Tensor
 from ..assembly import Assembly
 from ..rotary import rotary
-from .bert import ACTIVATIONS
 
 PREFIXES = ("gpt_neox.",)
 VOCABULARY = 50432
@@ -37,19 +36,19 @@ def build(a: Assembly) -> Tensor:
         c=3 * d,
         v=c.size("vocab_size", VOCABULARY),
     )
-    a.need_length(c.size("max_position_embeddings", 2048))
     a.weights.ignore(*BUFFERS)
     eps = c.number("layer_norm_eps", 1e-5)
     settings = {
         "heads": heads,
-        "activation": c.choice("hidden_act", ACTIVATIONS | {"gelu_fast": "gelu_tanh"}, "gelu"),
+        "activation": a.activation("hidden_act", "gelu"),
         "eps": eps,
         "causal": True,
         "parallel": c.flag("use_parallel_residual", True),
         **rotary(a, d // heads, part=0.25),
     }
     biased = c.flag("attention_bias", True)
-    x = a.token_embedding("embed_in.weight")
+    tied = c.flag("tie_word_embeddings", False)
+    x = a.token_embedding("embed_in.weight", whole=a.whole and tied)
     for i in range(a.layers):
         table = LAYER | fused(a, f"layers.{i}.attention.query_key_value", heads, biased)
         if biased:
@@ -59,7 +58,7 @@ def build(a: Assembly) -> Tensor:
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layer_norm", eps)
-    a.next_token(x, a.head("v d", "embed_out.weight", tied=c.flag("tie_word_embeddings", False)))
+    a.next_token(x, a.head("v d", "embed_out.weight", tied=tied))
     return x
 
 

@@ -15,13 +15,6 @@ from ..rotary import rotary
 PREFIXES = ("model.",)
 VOCABULARY = 32000
 BUFFERS = (r".*rotary_emb\.inv_freq",)
-ACTIVATIONS = {
-    "silu": "silu",
-    "swish": "silu",
-    "gelu": "gelu",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-}
 NORMS = {"gamma_1": ("input_layernorm.weight", "d"), "gamma_2": ("post_attention_layernorm.weight", "d")}
 PROJECTIONS = {
     "w_q": ("self_attn.q_proj.weight", "q d"),
@@ -73,13 +66,12 @@ def sizes(a: Assembly, head_dim: int | None = None) -> dict[str, Any]:
         k=groups * width,
         e=width,
     )
-    a.need_length(c.size("max_position_embeddings", 2048))
     a.weights.ignore(*BUFFERS)
     return {
         "heads": heads,
         "kv_heads": None if groups == heads else groups,
         "norm": "rmsnorm",
-        "activation": c.choice("hidden_act", ACTIVATIONS, "silu"),
+        "activation": a.activation("hidden_act", "silu"),
         "eps": c.number("rms_norm_eps", 1e-6),
         "causal": True,
         **rotary(a, width),
