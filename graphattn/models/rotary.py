@@ -139,7 +139,7 @@ def llama3(r: Rope) -> tuple[list[float], float]:
 
 
 def yarn(r: Rope) -> tuple[list[float], float]:
-    """As Llama 3.1's, but mixed by the number of the pair, from the one that turns beta_fast times over the tokens
+    """As llama3, but mixed by the number of the pair, from the one that turns beta_fast times over the tokens
     of the training to the one that turns beta_slow times; what turns is lengthened (Peng et al. 2023)."""
     s = r.settings
     factor = s.number("factor", r.most / r.trained)
