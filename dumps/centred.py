@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from graphattn.dumps.figure.canvas import text_width
+from graphattn.dumps.letters import text_width
 
 Extent = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -56,7 +56,7 @@ def _middle(runs: list[str], shapes: list[Extent]) -> Iterable[str]:
     matches = [match for run in runs if (match := _RUN.fullmatch(run))]
     for (_, around), group in groupby(matches, key=lambda m: (m.group(2), _around(m, shapes))):
         line = list(group)
-        width = sum(text_width(_TAG.sub("x", m.group(4)), _size(m)) for m in line)
+        width = sum(text_width(_TAG.sub("x", m.group(4)), _size(m), "bold" in m.group(3)) for m in line)
         start = float(line[0].group(1))
         middle = (around[0] + around[2]) / 2 if around else 0.0
         if around is None or abs(start + width / 2 - middle) > 0.3 * width + 4:

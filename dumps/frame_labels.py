@@ -10,7 +10,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 
-from graphattn.dumps.figure.canvas import text_width
+from graphattn.dumps.letters import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -34,7 +34,7 @@ def struck_labels(svg: str) -> dict[str, str]:
         if shape is None:
             continue
         start = min(float(t.get("x", "0")) for t in texts)
-        end = max(float(t.get("x", "0")) + text_width(t.text or "", _size(t)) for t in texts)
+        end = max(float(t.get("x", "0")) + _width(t) for t in texts)
         low = max(float(t.get("y", "0")) for t in texts)
         top = low - max(map(_size, texts))
         near = [x for x, y in points if top <= y <= low + 2]
@@ -50,6 +50,10 @@ def struck_labels(svg: str) -> dict[str, str]:
 
 def _free(crossings: list[float], start: float, end: float) -> bool:
     return not any(start - 2 <= x <= end + 2 for x in crossings)
+
+
+def _width(text: ElementTree.Element) -> float:
+    return text_width(text.text or "", _size(text), bold=text.get("font-weight") == "bold")
 
 
 def _size(text: ElementTree.Element) -> float:

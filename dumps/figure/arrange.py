@@ -10,9 +10,10 @@ from itertools import pairwise
 from graphattn.core.errors import GraphError
 from graphattn.core.trace import Trace
 from graphattn.dumps import wording
-from graphattn.dumps.figure.canvas import Canvas, Hatch, Line, Rect, Text, fitted, text_width
+from graphattn.dumps.figure.canvas import Canvas, Hatch, Line, Rect, Text, fitted
 from graphattn.dumps.figure.panel import Panel
 from graphattn.dumps.heat import HeatMap, Scale, heat_maps, scale_of, short
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.rows import StepRow, TensorRow, facts, step_rows
 from graphattn.dumps.theme import Theme
 
@@ -69,7 +70,7 @@ def page(trace: Trace, tensors: str | Iterable[str], theme: Theme) -> Canvas:
     rows = [row[0].row if small and row[0].column else "" for row in _rows(entries)]
     y = PAD
     if small or len(entries) > 1 or title != entries[0].name:
-        canvas.add(Text(PAD, y + 8, fitted(title, 13, WIDTH), 13, theme.ink, bold=True))
+        canvas.add(Text(PAD, y + 8, fitted(title, 13, WIDTH, bold=True), 13, theme.ink, bold=True))
         notes = dict.fromkeys(entry.note for entry in entries)
         told = next(iter(notes)) if len(notes) == 1 else ""
         if small and told:
@@ -91,7 +92,7 @@ def page(trace: Trace, tensors: str | Iterable[str], theme: Theme) -> Canvas:
                 right = max(right, x - gap)
             y += high + (8 if small else GAP)
     right = max(right, _legend(canvas, entries, theme, y))
-    title_width = 1.06 * text_width(title, 13) if canvas.shapes else 0.0
+    title_width = text_width(title, 13, bold=True) if canvas.shapes else 0.0
     canvas.width = max(right, PAD + min(title_width, WIDTH)) + PAD
     canvas.height = y + 30 + PAD
     canvas.words = _words(trace, entries)

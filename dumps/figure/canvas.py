@@ -5,9 +5,10 @@ Lengths are points (1/72 inch), y runs down. `svg.py` and `raster.py` write it.
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from graphattn.dumps.letters import text_width
 
 
 class Rect(NamedTuple):
@@ -90,35 +91,13 @@ class Canvas:
         self.shapes += shapes
 
 
-NARROW, WIDE = frozenset("iljtfrI.,:;'|![]()·1 "), frozenset("mwMWQOG@%&—∞ΣΩ")
-
-
-def text_width(text: str, size: float, mono: bool = False) -> float:
-    """About how wide a text is, whatever font is there: a little more rather than less."""
-    total = 0.0
-    for letter in text:
-        if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
-            continue
-        if unicodedata.east_asian_width(letter) in "WF":
-            total += 1.0
-        elif mono:
-            total += 0.602
-        elif letter in NARROW:
-            total += 0.33
-        elif letter in WIDE:
-            total += 0.86
-        else:
-            total += 0.67 if letter.isupper() else 0.56
-    return total * size
-
-
-def fitted(text: str, size: float, width: float) -> str:
+def fitted(text: str, size: float, width: float, bold: bool = False) -> str:
     """The text, its end cut to `…` where it is wider than `width`."""
-    if text_width(text, size) <= width:
+    if text_width(text, size, bold) <= width:
         return text
     kept = ""
     for letter in text:
-        if text_width(f"{kept}{letter}…", size) > width:
+        if text_width(f"{kept}{letter}…", size, bold) > width:
             break
         kept += letter
     return f"{kept.rstrip()}…" if kept else ""

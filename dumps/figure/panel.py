@@ -15,8 +15,9 @@ from itertools import pairwise
 from graphattn.core.errors import GraphError
 from graphattn.dumps import wording
 from graphattn.dumps.colour import ink_on
-from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text, fitted, text_width
+from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text, fitted
 from graphattn.dumps.heat import MINUS, HeatMap
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.table import index_text
 from graphattn.dumps.theme import Theme
 
@@ -110,7 +111,7 @@ class Panel:
     @property
     def width(self) -> float:
         """How wide all of it is."""
-        told = 0.0 if self.small else max(text_width(self.title, 11) * 1.06, text_width(self.note, 8.5))
+        told = 0.0 if self.small else max(text_width(self.title, 11, bold=True), text_width(self.note, 8.5))
         return max(self.margin + self.grid[0], min(told, 420.0))
 
     @property
@@ -144,7 +145,9 @@ class Panel:
                 title = fitted(self.title, 8.5, self.grid[0] + 8)
                 canvas.add(Text(x + self.grid[0] / 2, y + 6, title, 8.5, theme.muted, "middle"))
         else:
-            canvas.add(Text(x, y + 7, fitted(self.title, 11, self.width + 6), 11, theme.ink, bold=True))
+            canvas.add(
+                Text(x, y + 7, fitted(self.title, 11, self.width + 6, bold=True), 11, theme.ink, bold=True)
+            )
             canvas.add(Text(x, y + 21, fitted(self.note, 8.5, self.width + 6), 8.5, theme.muted))
         left, top = x + self.margin, y + self.head
         if not self.small:

@@ -12,9 +12,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text, text_width
+from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text
 from graphattn.dumps.figure.png import png
 from graphattn.dumps.layout import dots_per_inch, laid_out
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.markup import styled
 from graphattn.dumps.theme import FONT, MONO
 
@@ -108,7 +109,7 @@ def _path(kind: str, numbers: tuple[float, ...], bottom: float) -> str:
 
 def _text(shape: Text, bottom: float) -> str:
     """A node that is one text, in a table that holds it to its side."""
-    wide = 1.5 * text_width(shape.text, shape.size, shape.mono) + 20
+    wide = 1.5 * text_width(shape.text, shape.size, shape.bold, shape.mono) + 20
     high = 1.6 * shape.size
     x = shape.x + {"start": wide / 2, "middle": 0.0, "end": -wide / 2}[shape.anchor]
     side = {"start": "LEFT", "middle": "CENTER", "end": "RIGHT"}[shape.anchor]

@@ -23,7 +23,7 @@ from graphattn.core.op import LEVELS
 from graphattn.core.words import counted
 from graphattn.dumps.alike import Fold, ancestors, members, title_of
 from graphattn.dumps.diagram import Arrow, Box, Diagram, diagram
-from graphattn.dumps.page.measure import box_size
+from graphattn.dumps.page.measure import box_size, head_width
 from graphattn.dumps.wording import clean
 
 ROOT = ""
@@ -132,15 +132,22 @@ def _arrow(stage: Stage, arrow: Arrow) -> dict[str, Any]:
     return told
 
 
-def _box(stage: Stage, box: Box) -> dict[str, Any]:
-    width, height = box_size(box)
-    told: dict[str, Any] = {"kind": box.kind, "name": box.name, "width": width, "height": height}
+def _scope(stage: Stage, box: Box) -> str | None:
+    """What opens in the place of a box."""
     if box.kind == "fold":
-        told["scope"] = stage.folds[box.name]
-        if BACKWARD.fullmatch(told["scope"]):
+        return stage.folds[box.name]
+    opens = box.name in stage.graph.nodes and _opens(stage.graph.nodes[box.name])
+    return box.name if opens and box.family != "output" else None
+
+
+def _box(stage: Stage, box: Box) -> dict[str, Any]:
+    scope = _scope(stage, box)
+    width, height = box_size(box, opens=scope is not None)
+    told: dict[str, Any] = {"kind": box.kind, "name": box.name, "width": width, "height": height}
+    if scope is not None:
+        told |= {"scope": scope, "head": head_width(box)}
+        if BACKWARD.fullmatch(scope):
             told["column"] = True
-    elif box.name in stage.graph.nodes and _opens(stage.graph.nodes[box.name]) and box.family != "output":
-        told["scope"] = box.name
     pairs = (
         ("family", box.family), ("glyph", box.glyph), ("title", list(box.title)),
         ("inside", list(box.inside)), ("note", list(box.note)), ("role", box.role),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from graphattn.dumps.page.measure import text_width
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.worksheet.sheet import Box, Sheet, Step
 
 WIDTH, HEIGHT = 794, 1119
@@ -33,7 +33,7 @@ MEET, BESIDE, PARTS = 46, 40, 16
 """Between a product's operand and its result, an operand and what comes of it, a part and the next."""
 TITLE, HINT, LABEL = 14.5, 12.0, 11.5
 TITLE_LINE, HINT_LINE, LABEL_LINE = 21, 15.5, 15
-HINT_WIDTH = 330
+HINT_WIDTH = 366
 ON_A_SHELF = 6
 """The most panels of one row of columns."""
 CHECK_WIDTH = 318
@@ -189,7 +189,8 @@ def _shelf(panels: Sequence[Panel]) -> Iterator[Shelf]:
             else:
                 columns[-1].panels.append(panel)
         width = sum(column.width for column in columns) + ACROSS * (len(columns) - 1)
-        if (len(columns) > 1 and LEFT + width <= WIDTH - MARGIN + 8) or len(panels) == 1:
+        fits = LEFT + width <= WIDTH - MARGIN + 8 and _height(columns) <= BOTTOM - TOP
+        if (len(columns) > 1 and fits) or len(panels) == 1:
             yield columns
 
 
@@ -256,7 +257,11 @@ def _moved(item: Item, x: float, y: float) -> Item:
     if isinstance(item, Grid):
         return Grid(item.x + x, item.y + y, item.side, item.box, item.copied)
     if isinstance(item, Words):
-        return Words(item.x + x, item.y + y, item.text, item.size, item.role, item.anchor)
+        left, size = item.x + x, item.size
+        if item.anchor == "start":  # a long name becomes smaller before it leaves the paper
+            wide = text_width(item.text, size, bold=item.role in ("title", "name"))
+            size = min(size, size * (WIDTH - MARGIN / 2 - left) / max(wide, 1))
+        return Words(left, item.y + y, item.text, size, item.role, item.anchor)
     if isinstance(item, Frame):
         return Frame(item.x + x, item.y + y, item.width, item.height)
     return Arrow(tuple((px + x, py + y) for px, py in item.points))
@@ -296,14 +301,14 @@ def _panel(step: Step, then: Step | None, side: float) -> Panel:
 def _header(panel: Panel, step: Step, x: float, body: float, least: float = HINT_WIDTH) -> float:
     """Number, title and hints; where they end."""
     panel.add(Words(x, 11, str(step.number), TITLE, "number"), Words(x + 26, 16, step.title, TITLE, "title"))
-    panel.reach(x + 26 + text_width(step.title, TITLE, bold=True) * 0.92, TITLE_LINE)
+    panel.reach(x + 26 + text_width(step.title, TITLE, bold=True), TITLE_LINE)
     y = float(TITLE_LINE)
     worked = [f"done for you: {step.worked}"] if step.worked else []
     for hint in (*step.hint, *worked):
         for line in _wrapped(hint, max(body - 26, least), HINT):
             y += HINT_LINE
             panel.add(Words(x + 26, y - 3, line, HINT, "muted"))
-            panel.reach(x + 26 + text_width(line, HINT) * 0.92, y)
+            panel.reach(x + 26 + text_width(line, HINT), y)
     return y + 8
 
 
@@ -311,7 +316,7 @@ def _wrapped(text: str, width: float, size: float) -> Iterator[str]:
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
-        if line and text_width(longer, size) * 0.92 > width:
+        if line and text_width(longer, size) > width:
             yield line
             line = word
         else:
@@ -374,7 +379,8 @@ def _row(panel: Panel, step: Step, top: float, side: float, low: float | None = 
         grid = Grid(x, y, side, box)
         if number == 0:
             panel.entry = (0, y + grid.height / 2)
-        shape = number < len(step.beside) or (box is step.result and low is None)
+        said = [other.shape for other in step.beside]  # "box by box": what comes out is as large
+        shape = number < len(step.beside) or (box is step.result and low is None and box.shape not in said)
         _captioned(panel, grid, shape)
         x += max(grid.width, 0.0 if box is step.result else _name_width(box, shape))
     assert grid is not None
@@ -383,8 +389,8 @@ def _row(panel: Panel, step: Step, top: float, side: float, low: float | None = 
 
 
 def _name_width(box: Box, shape: bool = False) -> float:
-    name = text_width(box.name, LABEL + 1, bold=True) * 0.95
-    return name + (5 + text_width(box.shape, LABEL) * 0.92 if shape else 0)
+    name = text_width(box.name, LABEL + 1, bold=True)
+    return name + (5 + text_width(box.shape, LABEL) if shape else 0)
 
 
 def grid_rows(grid: Grid | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 
-from graphattn.dumps.page.measure import text_width
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.theme import FONT
 from graphattn.dumps.worksheet.layout import (
     HEIGHT,

@@ -68,6 +68,8 @@ export interface BoxRecord {
   width: number;
   height: number;
   scope?: string;
+  /** How wide it is at least when it is open. */
+  head?: number;
   family?: string;
   glyph?: string;
   title?: string[];

@@ -357,7 +357,7 @@ function arrange({ scope, tag, view }: Place, views: Views, open: ReadonlySet<st
   const inner = items.map((item) => {
     const record = item.kind === "box" ? view.boxes[item.box]! : null;
     return record?.scope !== undefined && open.has(record.scope) && opens(views, record)
-      ? arrange({ scope: record.scope, tag: "", view: views[record.scope]! }, views, open, record.width + 40)
+      ? arrange({ scope: record.scope, tag: "", view: views[record.scope]! }, views, open, record.head ?? 0)
       : null;
   });
   const widths = items.map((item, i) => (item.kind === "box" ? inner[i]?.width ?? view.boxes[item.box]!.width : 0));
