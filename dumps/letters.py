@@ -4,7 +4,7 @@ Widths are those of DejaVu Sans, the widest of the fonts that pictures and pages
 a reader has Helvetica or Arial, there is a little more room than it takes.
 
 >>> round(text_width("softmax", 10), 1)
-43.3
+40.9
 """
 
 from __future__ import annotations
