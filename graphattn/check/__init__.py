@@ -8,8 +8,9 @@
     report.right                                   whether every function is
 
 Each function is called in a process of its own, with limits of time and memory, on the cases of the contract;
-its results are compared with the reference within 1e-6. Where they differ, `diagnose` names the mistake. The
-report tells no more than `reveal` allows:
+its results are compared with the reference within 1e-6. Where they differ, `diagnose` names the mistake, that
+of the function itself: what it calls and is wrong too is replaced by what is right. The report tells no more
+than `reveal` allows:
 
     none     which functions are right
     place    and which call fails, what it gave, and where that is wrong
@@ -22,10 +23,11 @@ where there is no such file or contract.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from ..core.errors import GraphError, suggest
 from .contract import Contract, load
-from .grade import graded
+from .grade import Grade, graded
 from .process import Limits
 from .report import REVEALS, Report
 from .sheet import ENDING, graded_sheet
@@ -55,7 +57,13 @@ def check(
     if not isinstance(contract, Contract):
         contract = load(contract)
     limits = Limits(seconds, megabytes)
-    grades = [graded(name, function, limits, reveal == "cause") for function in contract.functions]
+    grades: list[Grade] = []
+    for function in contract.functions:
+        if grades and not grades[-1].loaded:  # the file itself does not run
+            grades.append(replace(grades[-1], name=function.name, cases=len(function.cases)))
+            continue
+        wrongs = [grade.name for grade in grades if not grade.right]
+        grades.append(graded(name, function, limits, reveal == "cause", wrongs))
     return Report(name, contract.name, reveal, grades)
 
 

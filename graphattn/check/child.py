@@ -1,5 +1,8 @@
 """The process that calls a learner's function: reads what to call from stdin, writes what it gave into a file.
 
+It is run as text, with the standard library alone, so that it starts at once. When the learner's file has run,
+a second file says so.
+
 Each adapter turns the arguments of a case into what the function takes, and its result into nested lists:
 
     call         lists in, lists out
@@ -10,6 +13,7 @@ Each adapter turns the arguments of a case into what the function takes, and its
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import os
 import sys
@@ -28,7 +32,7 @@ def main() -> None:
     try:
         told: dict[str, Any] = _called(asked)
     except BaseException as error:
-        told = {"failure": sentence(error, asked["file"])}
+        told = {"failure": sentence(error, asked)}
     if os.getpid() != own:  # a fork of the learner's: only the first process answers
         os._exit(0)
     with open(f"{asked['answer']}.part", "w", encoding="utf-8") as file:
@@ -48,11 +52,17 @@ def _limit(megabytes: int) -> None:
 
 def _called(asked: dict[str, Any]) -> dict[str, Any]:
     names = _names(asked["file"])
+    with open(f"{asked['answer']}.loaded", "w", encoding="utf-8"):
+        pass
     if asked["function"] not in names:
-        return {"failure": f"the file does not define {asked['function']}"}
+        return {"failure": f"the file does not define {asked['function']}; expected {asked['signature']}"}
     function = names[asked["function"]]
     if not callable(function):
         return {"failure": f"{asked['function']} is a {type(function).__name__}; expected a function"}
+    used: list[str] = []
+    if asked["instead"]:
+        right = importlib.import_module(asked["module"])
+        names.update((name, _noting(getattr(right, name), name, used)) for name in asked["instead"])
     adapter = ADAPTERS[asked["adapter"]]
     results = []
     for args, kwargs in asked["calls"]:
@@ -60,11 +70,22 @@ def _called(asked: dict[str, Any]) -> dict[str, Any]:
         try:
             result = adapter(function, args, kwargs, names)
         except BaseException as error:
-            result = {"error": sentence(error, asked["file"])}
+            result = {"error": sentence(error, asked)}
         if (args, kwargs) != before and "error" not in result:
             result = {"error": "it changed what it was given; expected the inputs to stay as they are"}
         results.append(result)
-    return {"results": results}
+    return {"results": results, "used": used}
+
+
+def _noting(function: Callable[..., Any], name: str, used: list[str]) -> Callable[..., Any]:
+    """The function, which notes that it was called."""
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        if name not in used:
+            used.append(name)
+        return function(*args, **kwargs)
+
+    return noted
 
 
 def _names(path: str) -> dict[str, Any]:
@@ -79,17 +100,20 @@ def _names(path: str) -> dict[str, Any]:
     return vars(module)
 
 
-def sentence(error: BaseException, path: str) -> str:
-    """An exception, with the line of the file that it came from."""
+def sentence(error: BaseException, asked: dict[str, Any]) -> str:
+    """An exception, with the line of the file that it came from; of a wrong call or argument, the signature."""
+    path = asked["file"]
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}; expected Python"
+        line = f"\n    {error.text.strip()}" if error.text else ""
+        return f"line {error.lineno}: {error.msg}; expected Python{line}"
     if isinstance(error, SystemExit):
         return "it called exit"
     if isinstance(error, MemoryError):
         return "it took more memory than it may"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     where = f"line {lines[-1]}: " if lines else ""
-    return f"{where}{type(error).__name__}: {str(error)[:200]}".rstrip(": ")
+    expected = f"; expected {asked['signature']}" if isinstance(error, TypeError) and asked["signature"] else ""
+    return f"{where}{type(error).__name__}: {str(error)[:200]}".rstrip(": ") + expected
 
 
 # ---------------------------------------------------------------- adapters

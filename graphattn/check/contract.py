@@ -21,6 +21,7 @@ graph's inputs in order, drawn at random, and results are its outputs in order.
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -41,24 +42,29 @@ TOLERANCE = 1e-6
 class Case:
     """A call. `want` is what it must give: nested lists, or a tuple of them; `judge` says instead what is wrong
     with a result, or None. `graph` gives the intended graph and its feeds, where there is one: its outputs are
-    the results in order."""
+    the results in order, or what `seen` makes of them. `hint` helps where no mistake is found."""
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     want: Any = None
     judge: Callable[[Any], str | None] | None = None
     graph: Callable[[], tuple[Graph, Mapping[str, Any]]] | None = None
-    note: str = ""
-    """What the case is about, in a few words."""
+    seen: Callable[[Any], Any] | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the contract, and how the process calls it: "call", or an adapter of `child`."""
+    """A function of the contract, and how the process calls it: "call", or an adapter of `child`. `module` has
+    it, right. `about` is what is told where the cases ask for a property alone: {} stands for "not ", or for
+    nothing where the results of the first case are those of its graph."""
 
     name: str
     cases: tuple[Case, ...]
     adapter: str = "call"
+    signature: str = ""
+    module: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,13 @@ def _of_cases(path: str, name: str, calls: Any, reference: Any, draw: Any) -> Fu
         want = plain(reference(*args))
         graph = None if draw is None else _drawn(draw, name, args)
         found.append(Case(args, want=want, graph=graph))
-    return Function(name, tuple(found))
+    return Function(name, tuple(found), signature=signature(name, reference))
+
+
+def signature(name: str, function: Callable[..., Any]) -> str:
+    """How a function is called: multi_head(Q, K, V, h, mask=None)."""
+    parameters = inspect.signature(function).parameters.values()
+    return f"{name}({', '.join(str(p.replace(annotation=p.empty)) for p in parameters)})"
 
 
 def _drawn(draw: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Callable[[], Any] | None:
@@ -133,7 +145,7 @@ def _of_graph(name: str, graph: Graph) -> Function:
         results = tuple(trace[output] for output in graph.outputs)
         want = results[0] if len(results) == 1 else results
         cases.append(Case(tuple(feeds.values()), want=want, graph=lambda feeds=feeds: (graph, feeds)))
-    return Function(name, tuple(cases))
+    return Function(name, tuple(cases), signature=f"{name}({', '.join(graph.inputs)})")
 
 
 def random_value(spec: Spec, seed: str) -> Any:

@@ -1,6 +1,7 @@
 """Calls a function of a file in a process of its own, under limits of time and memory.
 
     called(file, function, limits) -> Outcome: a result for each case, or the sentence that ended it all
+    called(..., instead=["softmax"])  the same, with the contract's softmax in the place of the file's own
 
 What the process prints is thrown away. It is ended with all the processes that it started. Where the system has
 no limits of memory (Windows), there is only that of time.
@@ -9,16 +10,19 @@ no limits of memory (Windows), there is only that of time.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import child
 from .contract import Function
 
 START_UP = 5.0
@@ -34,35 +38,41 @@ class Limits:
 @dataclass(slots=True)
 class Outcome:
     """results: for each case a dict with "value" or "error" (a sentence), and "note". failure: why there are
-    none."""
+    none; loaded: whether the file itself ran. used: those of `instead` that were called."""
 
     results: list[dict[str, Any]] = field(default_factory=list)
     failure: str = ""
+    loaded: bool = True
+    used: list[str] = field(default_factory=list)
 
 
-def called(file: str, function: Function, limits: Limits) -> Outcome:
+def called(file: str, function: Function, limits: Limits, instead: Sequence[str] = ()) -> Outcome:
     """Call a function on its cases."""
     with tempfile.TemporaryDirectory(prefix="graphattn-check-") as folder:
         answer = Path(folder, "answer.json")
         asked = {
             "file": os.path.abspath(file),
             "function": function.name,
+            "signature": function.signature,
             "adapter": function.adapter,
+            "module": function.module,
+            "instead": list(instead),
             "calls": [[list(case.args), dict(case.kwargs)] for case in function.cases],
             "answer": str(answer),
             "megabytes": limits.megabytes,
         }
         status = _run(json.dumps(asked), limits.seconds + START_UP)
+        loaded = Path(f"{answer}.loaded").exists()
         if status is None:
-            return Outcome(failure=f"it did not finish within {limits.seconds:g} seconds")
+            return Outcome(failure=f"it did not finish within {limits.seconds:g} seconds", loaded=loaded)
         try:
             told = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             ended = f"signal {-status}" if status < 0 else f"exit status {status}"
-            return Outcome(failure=f"it ended the process ({ended}) before there was a result")
+            return Outcome(failure=f"it ended the process ({ended}) before there was a result", loaded=loaded)
     if "failure" in told:
-        return Outcome(failure=told["failure"])
-    return Outcome([_tupled(result) for result in told["results"]])
+        return Outcome(failure=told["failure"], loaded=loaded)
+    return Outcome([_tupled(result) for result in told["results"]], used=told["used"])
 
 
 def _tupled(result: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +84,7 @@ def _tupled(result: dict[str, Any]) -> dict[str, Any]:
 def _run(asked: str, seconds: float) -> int | None:
     """The exit status; None where the time was up."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "graphattn.check.child"],
+        [sys.executable, "-c", inspect.getsource(child)],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True, cwd=tempfile.gettempdir(), env=_environment(),
     )  # fmt: skip

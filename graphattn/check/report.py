@@ -36,7 +36,11 @@ class Report:
     def text(self) -> str:
         """A line for each function; below one that is wrong, what `reveal` allows."""
         lines = [f"{self.file}: {self.score} functions are right (contract {self.contract})", ""]
-        for grade in self.grades:
+        grades = self.grades
+        if self.reveal != "none" and grades and not grades[0].loaded:
+            lines += ["the file does not run", *(f"       {line}" for line in grades[0].problem.splitlines())]
+            grades = ()
+        for grade in grades:
             lines.append(f"{'right' if grade.right else 'wrong':<7}{grade.name}")
             lines += [f"       {line}" for line in self._details(grade)]
         return tame("\n".join(lines))
@@ -49,7 +53,7 @@ class Report:
             return lines
         if grade.case is not None:
             lines.append(f"{grade.name}({_written(grade.case)})")
-        lines.append(grade.problem)
+        lines += grade.problem.splitlines()
         if grade.gave is not None:
             lines.append(f"gave      {_short(grade.gave, RESULT)}")
         if self.reveal == "cause":

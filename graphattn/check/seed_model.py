@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 from .. import model
 from ..core import nested
 from ..core.graph import Graph
-from .contract import Case, Contract, Function
+from .contract import Case, Contract, Function, signature
 
 POSITIONS = ((6, 8), (20, 4), (3, 5))
+OVERFLOW = (
+    "exp of a large number overflows: take the largest of the row from each first, which changes no weight"
+)
 
 
 def contract() -> Contract:
@@ -32,17 +36,26 @@ def contract() -> Contract:
     return Contract(
         "model",
         (
-            _function("softmax", _softmax, *((xs,) for xs in rows)),
+            _function("softmax", _softmax, *((xs,) for xs in rows), hint=OVERFLOW),
             _function(
                 "attention", _attention,
                 (q, k, v), (q, k, v, causal), (q, long_k, long_v), (q, k, v, some), far,
             ),
-            _function("causal_mask", _causal_mask, (4,), (1,), (7,)),
+            _function("causal_mask", _causal_mask, (4,), (1,), (7,), seen=_hiding),
             _function(
                 "multi_head", _multi_head,
                 (x, x, x, 2), (x, x, x, 4, causal), (q, k, v, 1), (x, x, x, 2, some), (*small, 4),
             ),
-            Function("pos_encoding", tuple(Case(nd, judge=_positions(*nd)) for nd in POSITIONS)),
+            Function(
+                "pos_encoding",
+                tuple(
+                    Case(nd, judge=_positions(*nd), graph=lambda nd=nd: _pos_encoding(*nd)) for nd in POSITIONS
+                ),
+                signature=signature("pos_encoding", model.pos_encoding),
+                module=model.__name__,
+                about="any vectors pass that differ and are within [-1, 1]; these are {}Vaswani's sines and"
+                " cosines",
+            ),
             _function(
                 "layer_norm", _layer_norm, (row,), ([3.0, -1.0, 2.5, 0.5],), ([2.0, 2.0, 2.0],), (row, 0.1)
             ),
@@ -51,12 +64,19 @@ def contract() -> Contract:
     )  # fmt: skip
 
 
-def _function(name: str, graph: Callable[..., Any], *calls: tuple[Any, ...]) -> Function:
+def _function(
+    name: str,
+    graph: Callable[..., Any],
+    *calls: tuple[Any, ...],
+    seen: Callable[[Any], Any] | None = None,
+    hint: str = "",
+) -> Function:
     reference = getattr(model, name)
-    return Function(
-        name,
-        tuple(Case(args, want=reference(*args), graph=lambda args=args: graph(*args)) for args in calls),
+    cases = (
+        Case(args, want=reference(*args), graph=lambda args=args: graph(*args), seen=seen, hint=hint)
+        for args in calls
     )
+    return Function(name, tuple(cases), signature=signature(name, reference), module=model.__name__)
 
 
 def _positions(n: int, d: int) -> Callable[[Any], str | None]:
@@ -106,7 +126,23 @@ def _attention(Q: Any, K: Any, V: Any, mask: Any = None) -> Any:
 
 
 def _causal_mask(n: int) -> Any:
-    return _of("causal_mask", {}, ("mask",), n=n)
+    """What a mask hides of a matrix of ones: constants are seen by what they do."""
+    graph = Graph("causal_mask")
+    ones = graph.input("ones", (n, n), ("token", "token"))
+    graph.output(seen=graph.mask(ones, graph.causal_mask(n, name="causal_mask"), name="seen"))
+    return graph, {"ones": [[1.0] * n] * n}
+
+
+def _hiding(mask: Any) -> Any:
+    return [[1.0 if cell else -math.inf for cell in row] for row in mask]
+
+
+def _pos_encoding(n: int, d: int) -> Any:
+    """Positions added to nothing."""
+    graph = Graph("pos_encoding")
+    zeros = graph.input("zeros", (n, d), ("token", "feature"))
+    graph.output(out=graph.add(zeros, graph.positional_encoding(n, d, name="pos_encoding"), name="out"))
+    return graph, {"zeros": [[0.0] * d] * n}
 
 
 def _multi_head(Q: Any, K: Any, V: Any, h: int, mask: Any = None) -> Any:

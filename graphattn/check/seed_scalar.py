@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import scalar
 from .child import values
-from .contract import Case, Contract, Function
+from .contract import Case, Contract, Function, signature
 from .grade import apart
 
 NAMES = vars(scalar)
@@ -31,7 +31,11 @@ def contract() -> Contract:
         (
             _of_values("softmax", ([0.5, -1.25, 2.0],), ([1000.0, 1001.0, 1002.0],), ([3.0],)),
             _of_values("attention_scores", (matrix(3, 4), matrix(3, 4), 4), (matrix(2, 2), matrix(3, 2), 2)),
-            Function("causal_mask", tuple(Case((n,), want=scalar.causal_mask(n)) for n in (4, 1))),
+            Function(
+                "causal_mask",
+                tuple(Case((n,), want=scalar.causal_mask(n)) for n in (4, 1)),
+                signature=signature("causal_mask", scalar.causal_mask),
+            ),
             _of_values("apply_attention", (shares, matrix(3, 2)), (shares, matrix(3, 5))),
             Function(
                 "SelfAttention",
@@ -44,6 +48,7 @@ def contract() -> Contract:
                     )
                 ),
                 "attention",
+                signature("SelfAttention", scalar.SelfAttention),
             ),
         ),
     )
@@ -53,9 +58,8 @@ def _of_values(name: str, *calls: tuple[Any, ...]) -> Function:
     """A function whose results and gradients are those of the reference."""
     reference = NAMES[name]
     wants = (tuple(values(reference, list(args), {}, NAMES)["value"]) for args in calls)
-    return Function(
-        name, tuple(Case(args, want=want) for args, want in zip(calls, wants, strict=True)), "values"
-    )
+    cases = tuple(Case(args, want=want) for args, want in zip(calls, wants, strict=True))
+    return Function(name, cases, "values", signature(name, reference))
 
 
 def _as_the_reference(width: int, x: Any, causal: bool) -> Callable[[Any], str | None]:

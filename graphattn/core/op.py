@@ -118,6 +118,8 @@ class Declared:
     build: Callable[..., Any]
     sentence: str = ""
     """What is wrong and how to mend it, in words of its own."""
+    price: float = 1.2
+    """What it costs to believe, against 1 for the likeliest changes of one attribute."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.axes import Spec, need_int, need_size
 from ..core.cells import Literal
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(n: int, n_k: int | None = None, *, offset: int = 0) -> Spec:
@@ -33,6 +33,10 @@ def explain(index, *, n, n_k, offset):
     return Literal(j <= i + offset, f"{j} ≤ {i}" + (f" + {offset}" if offset else ""))
 
 
+def strict(g, *, n, n_k, offset):
+    return g.causal_mask(n, n_k, offset=-1) if offset == 0 else None
+
+
 register(
     Op(
         name="causal_mask",
@@ -46,6 +50,7 @@ register(
         explain=explain,
         cost=lambda **_: 0,
         drawn="beside",
+        mistakes=(Declared("strict", "with j < i in place of j ≤ i", strict, price=1.05),),
         note=lambda *, n, n_k, offset: "causal" + (f", offset {offset}" if offset else ""),
         samples=(
             Sample((), {"n": 3}),

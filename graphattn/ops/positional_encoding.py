@@ -72,14 +72,19 @@ def half_rates(g, *, n, d):
     return table(g, n, d, exponent=lambda i, d: (-i, d))
 
 
-def rates_of_every_feature(g, *, n, d):
+def rates_of_every_feature(g, *, n, d, times=2.0):
     """sin(p / base^(2j/d)) with j the feature itself, not its pair: 2j for 2(j//2)."""
     positions = g.constant([[float(p)] for p in range(n)], name="positions")
-    ratio = g.divide(g.constant([-2.0 * j for j in range(d)]), g.constant(d, name="d"))
+    ratio = g.divide(g.constant([-times * j for j in range(d)]), g.constant(d, name="d"))
     rates = g.exp(g.multiply(ratio, g.log(g.constant(10000, name="base"))))
     angles = g.multiply(positions, rates, name="angles")
     even = g.constant([j % 2 == 0 for j in range(d)], name="even")
     return g.where(even, g.sin(angles), g.cos(angles))
+
+
+def angles_of_every_feature(g, *, n, d):
+    """sin(p / base^(j/d)), for odd j too, which have the angle of j − 1."""
+    return rates_of_every_feature(g, n=n, d=d, times=1.0)
 
 
 def floored(g, *, n, d):
@@ -124,6 +129,12 @@ register(
             Declared("half the rate", "with exponent i/d instead of 2i/d", half_rates),
             Declared(
                 "own rate", "with a rate of its own for each feature, not for each pair", rates_of_every_feature
+            ),
+            Declared(
+                "own angle",
+                "with 10000^(j/d) for odd j too, in place of 10000^((j − 1)/d),",
+                angles_of_every_feature,
+                "A cosine has the angle of the sine before it: 10000^((j − 1)/d) for odd j.",
             ),
             Declared(
                 "precedence",

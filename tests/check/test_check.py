@@ -15,9 +15,10 @@ from graphattn.check import check
 from graphattn.check.contract import load
 from graphattn.check.grade import graded
 from graphattn.check.process import Limits
+from graphattn.check.report import Report
 from graphattn.cli import main
 
-FAST = Limits(2.0, 512)
+FAST = Limits(0.1, 512)
 
 
 def written(tmp_path, text, name="model.py"):
@@ -57,8 +58,8 @@ def test_wrong_and_why(function, old, new, words, tmp_path, contract):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("", "does not define softmax"),
-        ("def softmax(:", "line 1: invalid syntax; expected Python"),
+        ("", "does not define softmax; expected softmax(xs)"),
+        ("def softmax(:", "line 1: invalid syntax; expected Python\n    def softmax(:"),
         ("softmax = 3", "softmax is a int; expected a function"),
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("raise SystemExit(3)", "it called exit"),
@@ -71,6 +72,42 @@ def test_files_that_misbehave(text, words, tmp_path, contract):
         pytest.skip("no fork there")
     grade = graded(written(tmp_path, text), contract["softmax"], FAST)
     assert not grade.right and words in grade.problem, grade.problem
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [("def softmax(:", "invalid syntax"), ("import time\ntime.sleep(99)", "did not finish within 0.1 seconds")],
+)
+def test_a_file_that_does_not_run_is_told_once(text, words, tmp_path, monkeypatch):
+    monkeypatch.setattr("graphattn.check.process.START_UP", 1.0)
+    report = check(written(tmp_path, text), seconds=0.1)
+    assert report.score == "0 of 7" and report.text().count("\n") < 5
+    assert "the file does not run" in str(report) and str(report).count(words) == 1
+    assert "wrong  block" in Report(report.file, "model", "none", report.grades).text()
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("1", "1", "these are Vaswani's"),
+        ("10000 ** ((i - i % 2) / d)", "10000 ** (i / d)", "with 10000^(j/d) for odd j too"),
+        ("math.cos(a) if i % 2", "0.5 if i % 2", "not Vaswani's sines and cosines"),
+    ],
+)  # fmt: skip
+def test_a_property_alone_is_said_to_be_one(old, new, words, tmp_path, contract):
+    grade = graded(written(tmp_path, changed((old, new))), contract["pos_encoding"], FAST)
+    assert grade.right and grade.note.startswith("any vectors pass that differ") and words in grade.note
+
+
+def test_mistakes_in_what_is_called_are_not_its_own(tmp_path, contract):
+    unscaled = changed((" / math.sqrt(d)", ""))
+    grade = graded(written(tmp_path, unscaled), contract["multi_head"], FAST, wrongs=["softmax", "attention"])
+    assert not grade.right and grade.mistake == "with the right attention, which it calls, it is right"
+    both = unscaled.replace("row[i * d:(i + 1) * d]", "row[i::h]")
+    grade = graded(written(tmp_path, both), contract["multi_head"], FAST, wrongs=["attention"])
+    assert grade.mistake.startswith(
+        "with the right attention, which it calls: yours is this graph with every split"
+    )
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from learners import STYLES, changed
+from learners import changed
 
 from graphattn import GraphError
 from graphattn.testing import contract
@@ -19,25 +19,21 @@ ROOT = Path(__file__).resolve().parents[2]
 LECTURER = 'from graphattn.testing import contract\n\ntest_model = contract("model.py"{})\n'
 
 
-def pytested(folder, *more):
-    told = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", str(folder), *more],
-        capture_output=True, encoding="utf-8", timeout=300, cwd=ROOT,
-    )  # fmt: skip
-    return told.stdout + told.stderr
-
-
 @pytest.mark.slow
 def test_three_lines_are_a_test_for_each_function(tmp_path):
     (tmp_path / "test_it.py").write_text(LECTURER.format(', reveal="place"'), encoding="utf-8")
-    assert "there is no file 'model.py' to grade" in pytested(tmp_path, "-k", "softmax")
-    right = changed(*next(iter(STYLES.values())))
-    (tmp_path / "model.py").write_text(right, encoding="utf-8")
-    assert "7 passed" in pytested(tmp_path)
-    wrong = right + "\n\ndef softmax(xs):\n    return [x / sum(xs) for x in xs]\n"
+    names = {"__file__": str(tmp_path / "test_it.py")}
+    exec(LECTURER.format(""), names)
+    with pytest.raises(AssertionError, match=re.escape("there is no file 'model.py' to grade")):
+        names["test_model"]("softmax")
+    wrong = changed() + "\n\ndef softmax(xs):\n    return [x / sum(xs) for x in xs]\n"
     (tmp_path / "model.py").write_text(wrong, encoding="utf-8")
-    told = pytested(tmp_path, "-k", "softmax or causal")
-    assert "1 failed, 1 passed" in told and "test_model[softmax]" in told
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", str(tmp_path),
+         "-k", "softmax or causal or positions"],
+        capture_output=True, encoding="utf-8", timeout=300, cwd=ROOT,
+    ).stdout  # fmt: skip
+    assert "1 failed, 1 passed, 5 deselected" in told and "test_model[softmax]" in told
     assert "cells are wrong, the first at" in told and "expected  " not in told
 
 
@@ -59,7 +55,7 @@ def test_the_example_for_otter_is_a_doctest(tmp_path, monkeypatch):
     (suite,) = names["test"]["suites"]
     monkeypatch.chdir(tmp_path)
     for text, failures in (
-        (changed(*next(iter(STYLES.values()))), 0),
+        (changed(), 0),
         ("def softmax(xs):\n    return xs\n", 1),
     ):
         (tmp_path / "model.py").write_text(text, encoding="utf-8")

@@ -27,7 +27,7 @@ def declared(intended: Intended, group: Group) -> Iterator[Variant]:
         if all(template(intended, node, mistake.build) for node in nodes):
             words = f"{mistake.phrase} in {the(intended, group)}"
             yield Variant(
-                mistake.name, words, 1.2, group, one(intended, _act(nodes, mistake)), mistake.sentence
+                mistake.name, words, mistake.price, group, one(intended, _act(nodes, mistake)), mistake.sentence
             )
 
 
