@@ -220,6 +220,19 @@ def test_any_number_that_a_softmax_makes_0_hides(hidden):
     assert found.agrees and not found.harmless, str(found)
 
 
+def test_scores_that_a_softmax_makes_0_are_no_other_mask_where_the_visible_ones_differ():
+    s = specimen("block", n=4, d=8, heads=2, causal=True)
+    t = s.run()
+    wrong = s.run(patch={"attention.head0.scaled": [[1.5, 2.0, -1.0, 0.5]] * 4})
+    record = {n: wrong[n] for n in t.names if t.spec(n).kind == "float" and not n.endswith("head0.scaled")}
+    for name in [n for n in record if n.endswith("masked")]:
+        record[name] = [[-1e4 if x == -math.inf else x for x in row] for row in record[name]]
+    found = compare(t, record)
+    assert found.first.comparison.name.endswith("head0.masked"), str(found)
+    assert not any(relation.kind == "masked cells" for relation in found.first.relations), str(found)
+    assert found.first.comparison.difference.masked_reference == 0
+
+
 def test_what_agrees_vouches_only_where_a_mistake_would_be_seen_or_makes_no_difference():
     g = Graph("residual")
     x, w = g.input("x", (4, 6)), g.parameter("w", (6, 6))

@@ -21,12 +21,9 @@ from typing import Any
 
 from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
-from .masked_cells import FLOOR, is_masked
+from .masked_cells import FLOOR, hidden_cells, is_masked
 from .printed import Print
 from .recording import Recorded, deviation
-
-UNDERFLOW = 746.0
-"""What is so far below another number that e to the difference is 0 in double."""
 
 
 @dataclass(frozen=True)
@@ -280,28 +277,22 @@ def visible(
                 return p, q, range(len(a)) if p is a else list(compress(range(len(a)), keep)), []
     keep = []
     wrong: list[int] = []
-    seen = [y for x, y in zip(a, b) if not is_masked(x, below) and math.isfinite(y)]
-    floor = max(seen, default=-math.inf) - UNDERFLOW
-    for j, (x, y) in enumerate(zip(a, b)):
+    for j, (x, y, hidden, other) in enumerate(zip(a, b, *hidden_cells(a, b, below))):
         plain = False
         if x != x or y != y:
             if not (rules.nan_equal and x != x and y != y):
                 counts.nan += 1
                 wrong.append(j)
-        else:
-            hidden, other = is_masked(x, below), is_masked(y, below)
-            if hidden and not other and y < floor:  # as good as masked: a softmax makes it 0
-                other = True
-            if hidden != other:
-                if hidden:
-                    counts.masked_reference += 1
-                else:
-                    counts.masked_yours += 1
+        elif hidden != other:
+            if hidden:
+                counts.masked_reference += 1
+            else:
+                counts.masked_yours += 1
+            wrong.append(j)
+        elif not hidden:
+            plain = math.isfinite(x) and math.isfinite(y)
+            if not plain and x != y:
                 wrong.append(j)
-            elif not hidden:
-                plain = math.isfinite(x) and math.isfinite(y)
-                if not plain and x != y:
-                    wrong.append(j)
         keep.append(plain)
     counts.wrong += len(wrong)
     columns = list(compress(range(len(a)), keep))

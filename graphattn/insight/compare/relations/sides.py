@@ -9,7 +9,7 @@ from typing import Any
 
 from ....core.rounded import Format
 from ..constants import Dimensions
-from ..masked_cells import is_masked
+from ..masked_cells import hidden_cells, is_masked
 from ..precision import FLOAT64
 from ..recording import Recorded
 from .chance import crowding, finite, size_of
@@ -49,14 +49,18 @@ class Sides:
         self.reference, self.yours, self.context = reference, yours, context
         self.width = reference.width
         below = context.masked_below
+        self.same_shape = reference.shape == yours.shape
         self.bools = _visibility(reference) and _visibility(yours)
         if self.bools:  # masks themselves: False hides
             self.hidden_reference = [not x for x in reference.flat]
             self.hidden_yours = [not y for y in yours.flat]
+        elif self.same_shape:
+            rows = [hidden_cells(a, b, below) for a, b in zip(reference.rows, yours.rows)]
+            self.hidden_reference = [hidden for row, _ in rows for hidden in row]
+            self.hidden_yours = [hidden for _, row in rows for hidden in row]
         else:
             self.hidden_reference = [is_masked(x, below) for x in reference.flat]
             self.hidden_yours = [is_masked(y, below) for y in yours.flat]
-        self.same_shape = reference.shape == yours.shape
         self.nan = any(y != y for y in yours.flat) or any(x != x for x in reference.flat)
         self.tau = context.tau
         self.chance = context.tau * crowding([y for y in yours.flat if finite(y) and not is_masked(y)])
