@@ -42,6 +42,7 @@ from graphattn.dumps.recording import Recording
 from graphattn.dumps.rows import TensorRow, step_rows
 from graphattn.dumps.table import read_number
 from graphattn.dumps.trace_text import need_sources
+from graphattn.dumps.uncollected import uncollected
 
 FORMAT = "graphattn trace"
 
@@ -132,6 +133,7 @@ def _integers(value: Any, name: str) -> Any:
         raise GraphError(f"{name} holds {shortened(value)}; expected an integer") from None
 
 
+@uncollected()
 def read_trace_json(text: str) -> Trace:
     """The trace that a JSON text holds. Raises a `GraphError` that names the place and says what was
     expected there."""

@@ -46,6 +46,7 @@ from graphattn.dumps.rows import (
     step_rows,
 )
 from graphattn.dumps.table import HIDDEN, Exact, Pretty, index_text, left_out, read_table, table
+from graphattn.dumps.uncollected import uncollected
 
 HEADER = "graphattn trace 1"
 EXACT_HEADER = "graphattn trace 1 exact"
@@ -276,6 +277,7 @@ def _cell_told(what: str, tensor: TensorRow, found: tuple[tuple[int, ...], Any],
 # ---------------------------------------------------------------- reading
 
 
+@uncollected()
 def read_trace(text: str) -> Trace:
     """The trace that an exact dump holds. Raises a `GraphError` that names the line and says what
     was expected there; a pretty dump is refused, since its digits are rounded."""
