@@ -217,14 +217,14 @@ class Assembly:
         if self.start + self.n > most:
             raise GraphError(f"the text has {self.start + self.n} tokens; expected at most {most:,}")
 
-    def next_token(self, x: Tensor, table: Tensor, cap: Any = None) -> Tensor:
+    def next_token(self, x: Tensor, table: Tensor, bias: Tensor | None = None, cap: Any = None) -> Tensor:
         """Logits, token × vocabulary: how much each word of the vocabulary comes next."""
         if self.tokens.vocabulary:
             self.labels["vocabulary"] = self.tokens.vocabulary
         if cap is None:
-            logits = self.graph.linear(x, table, name="logits", title="logits")
+            logits = self.graph.linear(x, table, bias, name="logits", title="logits")
         else:
-            plain = self.graph.linear(x, table, name="uncapped", title="logits")
+            plain = self.graph.linear(x, table, bias, name="uncapped", title="logits")
             logits = self.graph.softcap(plain, cap=cap, name="logits", title="softcap")
         self.graph.output(logits=logits)
         return logits

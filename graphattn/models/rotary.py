@@ -40,15 +40,21 @@ class Rope:
 def rotary(a: Assembly, head_dim: int, base: float = 10000.0, part: float | None = None) -> dict[str, Tensor]:
     """cos and sin, token × pair, for the positions of the text. `part` of each head's features turn where
     config.json names no other; None for a family in which all of them do."""
-    c, s = a.config, _settings(a.config)
+    return angles(a, _settings(a.config), head_dim, a.config.get("rotary_emb_base", base), part)
+
+
+def angles(
+    a: Assembly, s: Config, head_dim: int, base: float, part: float | None = None, of: str = ""
+) -> dict[str, Tensor]:
+    """The same with settings of their own; `of` is added to the names of cos and sin."""
     share = s.number("partial_rotary_factor", part or 1.0)
     if share > 1.0 or (part is None and share != 1.0):
         raise s.wrong("partial_rotary_factor", share, "1 in this family" if part is None else "at most 1")
     kind = s.get("rope_type", s.get("type", "default"))
     scale = s.choice("rope_type", SCALINGS, kind)
-    most = c.size("max_position_embeddings", 2048)
+    most = a.config.size("max_position_embeddings", 2048)
     trained = s.size("original_max_position_embeddings", most)
-    theta = s.number("rope_theta", c.get("rotary_emb_base", base))
+    theta = s.number("rope_theta", base)
     factor = 1.0 if kind == "default" else s.number("factor", 1.0)
     a.need_length(max(most, int(min(trained * factor, SIZE_LIMIT))))
 
@@ -66,7 +72,7 @@ def rotary(a: Assembly, head_dim: int, base: float = 10000.0, part: float | None
         name: a.graph.constant(
             tuple(tuple(size * function(place * rate) for rate in rates) for place in places),
             axes=("token", "feature"),
-            name=name,
+            name=f"{name}{of}",
             title=f"{name} of the angles",
         )
         for name, function in (("cos", math.cos), ("sin", math.sin))

@@ -58,8 +58,8 @@ def test_a_wrong_weight_would_be_noticed(family):
         if parameter == "ids":
             continue
         changed = nested.copied(nested.lists(weight))
-        row = changed if isinstance(changed[0], float) else changed[0]
-        row[0] += 0.5
+        for row in [changed] if isinstance(changed[0], float) else changed:
+            row[:] = [cell + 0.1 * (i + 1) for i, cell in enumerate(row)]
         moved = distance(run(model.graph, {**model.feeds, parameter: changed})[name], right)
         # a key's bias alone adds the same to all scores of a row, unless keys turn with their position
         no_use = parameter.endswith("_b_k") and "cos" not in model.graph

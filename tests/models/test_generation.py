@@ -9,7 +9,10 @@ from graphattn.core.errors import GraphError
 from graphattn.models import pretrained
 from graphattn.models.generation import generate, next_text, next_tokens, past_of
 
-DECODERS = ("gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3", "gemma2")
+DECODERS = (
+    "gpt2", "gpt_neo", "gpt_neox", "opt", "phi", "phi3",
+    "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text",
+)  # fmt: skip
 
 
 @pytest.mark.slow

@@ -24,12 +24,18 @@ FAMILIES = {
     "electra": "electra",
     "mpnet": "mpnet",
     "gpt2": "gpt2",
+    "gpt_neo": "gpt_neo",
     "gpt_neox": "gpt_neox",
+    "opt": "opt",
+    "phi": "phi",
+    "phi3": "phi3",
     "llama": "llama",
     "mistral": "mistral",
     "qwen2": "qwen2",
     "qwen3": "qwen3",
+    "gemma": "gemma",
     "gemma2": "gemma2",
+    "gemma3_text": "gemma3_text",
 }
 """model_type: file."""
 
@@ -40,5 +46,6 @@ def family_of(kind: Any, where: str) -> Any:
         hint = suggest(kind, FAMILIES) if isinstance(kind, str) else ""
         raise GraphError(
             f"{where}: model_type is {str(kind)[:40]!r}; expected one of {', '.join(FAMILIES)}{hint}"
+            " (others can be looked at as exported by torch.export or to ONNX: a .pt2 or .onnx file)"
         )
     return import_module(f".{FAMILIES[kind]}", __name__)

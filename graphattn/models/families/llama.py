@@ -47,11 +47,14 @@ def build(a: Assembly) -> Tensor:
         table |= QKV_BIASES | OUT_BIAS
     if c.flag("mlp_bias"):
         table |= MLP_BIASES
-    return finished(a, layers(a, embedded(a), table, settings))
+    return finished(a, layers(a, embedded(a), table, settings), settings)
 
 
-def sizes(a: Assembly, head_dim: int | None = None) -> dict[str, Any]:
-    """What Llama and its kin call their sizes; the attributes of every layer."""
+def sizes(
+    a: Assembly, head_dim: int | None = None, eps: float = 1e-6, part: float | None = None, turning: bool = True
+) -> dict[str, Any]:
+    """What Llama and its kin call their sizes; the attributes of every layer, with the angles where all layers
+    are `turning` by the same."""
     c = a.config
     d, heads = c.size("hidden_size", 4096), c.size("num_attention_heads", 32)
     groups = c.size("num_key_value_heads", heads)
@@ -72,9 +75,9 @@ def sizes(a: Assembly, head_dim: int | None = None) -> dict[str, Any]:
         "kv_heads": None if groups == heads else groups,
         "norm": "rmsnorm",
         "activation": a.activation("hidden_act", "silu"),
-        "eps": c.number("rms_norm_eps", 1e-6),
+        "eps": c.number("rms_norm_eps", eps),
         "causal": True,
-        **rotary(a, width),
+        **(rotary(a, width, part=part) if turning else {}),
     }
 
 
@@ -106,12 +109,11 @@ def windows(a: Assembly, size: int | None, kinds: list[str]) -> dict[int, tuple[
     return {i: (size - 1, 0) for i, kind in enumerate(kinds) if kind == "sliding_attention"}
 
 
-def finished(a: Assembly, x: Tensor) -> Tensor:
+def finished(a: Assembly, x: Tensor, settings: Mapping[str, Any]) -> Tensor:
     """The norm at the end, and the logits."""
     if not a.whole:
         return x
     gamma = a.parameter("norm_gamma", "norm.weight", "d", "γ")
-    eps = a.config.number("rms_norm_eps", 1e-6)
-    x = a.graph.rmsnorm(x, gamma, eps=eps, name="norm", title="final RMSNorm")
+    x = a.graph.rmsnorm(x, gamma, eps=settings["eps"], name="norm", title="final RMSNorm")
     a.next_token(x, a.head("v d", tied=a.config.flag("tie_word_embeddings", False)))
     return x

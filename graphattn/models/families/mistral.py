@@ -12,8 +12,11 @@ VOCABULARY = 32000
 
 def build(a: Assembly) -> Tensor:
     settings = llama.sizes(a)
-    sliding = a.config.get("sliding_window")
-    size = None if sliding is None else a.config.size("sliding_window")
-    windows = llama.windows(a, size, ["sliding_attention"] * a.sizes["layers"])
-    x = llama.layers(a, llama.embedded(a), llama.NORMS | llama.PROJECTIONS, settings, windows)
-    return llama.finished(a, x)
+    x = llama.layers(a, llama.embedded(a), llama.NORMS | llama.PROJECTIONS, settings, windows(a))
+    return llama.finished(a, x, settings)
+
+
+def windows(a: Assembly) -> dict[int, tuple[int, int]]:
+    """The same window in every layer, where there is one."""
+    size = None if a.config.get("sliding_window") is None else a.config.size("sliding_window")
+    return llama.windows(a, size, ["sliding_attention"] * a.sizes["layers"])

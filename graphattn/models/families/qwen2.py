@@ -14,7 +14,7 @@ def build(a: Assembly) -> Tensor:
     settings = llama.sizes(a)
     x = llama.embedded(a)
     table = llama.NORMS | llama.PROJECTIONS | llama.QKV_BIASES
-    return llama.finished(a, llama.layers(a, x, table, settings, windows(a)))
+    return llama.finished(a, llama.layers(a, x, table, settings, windows(a)), settings)
 
 
 def windows(a: Assembly) -> dict[int, tuple[int, int]]:

@@ -16,4 +16,5 @@ def build(a: Assembly) -> Tensor:
     if a.config.flag("attention_bias"):
         table |= llama.QKV_BIASES | llama.OUT_BIAS
     settings["eps_qk"] = settings["eps"]
-    return llama.finished(a, llama.layers(a, llama.embedded(a), table, settings, qwen2.windows(a)))
+    x = llama.layers(a, llama.embedded(a), table, settings, qwen2.windows(a))
+    return llama.finished(a, x, settings)

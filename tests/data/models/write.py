@@ -34,6 +34,24 @@ GEMMA = {
     "head_dim": 4, "sliding_window": 3, "query_pre_attn_scalar": 6,
     "attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0,
 }  # fmt: skip
+GEMMA3 = GEMMA | {"attn_logit_softcapping": None, "num_hidden_layers": 3, "rope_parameters": {
+    "full_attention": {"rope_type": "linear", "rope_theta": 1000000.0, "factor": 8.0},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+}, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}  # fmt: skip
+PHI3 = {
+    "sliding_window": 3, "pad_token_id": 0, "original_max_position_embeddings": 16,
+    "rope_parameters": {
+        "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.1, 1.3], "long_factor": [2.0, 3.0],
+    },
+}  # fmt: skip
+OPT = {
+    "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 12,
+    "max_position_embeddings": 12,
+}  # fmt: skip
+GPT_NEO = {
+    "vocab_size": 20, "hidden_size": 8, "num_layers": 2, "num_heads": 2, "window_size": 3,
+    "max_position_embeddings": 12, "attention_types": [[["global", "local"], 1]],
+}  # fmt: skip
 GPT2 = {"vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 12}
 MODELS = {
     "bert": ("BertModel", "BertConfig", BERT),
@@ -48,6 +66,12 @@ MODELS = {
     "mistral": ("MistralForCausalLM", "MistralConfig", LLAMA | {"sliding_window": 3}),
     "qwen2": ("Qwen2ForCausalLM", "Qwen2Config", LLAMA | {"tie_word_embeddings": True}),
     "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", LLAMA | {"head_dim": 4}),
+    "opt": ("OPTForCausalLM", "OPTConfig", OPT),
+    "gpt_neo": ("GPTNeoForCausalLM", "GPTNeoConfig", GPT_NEO),
+    "phi": ("PhiForCausalLM", "PhiConfig", BERT | {"hidden_size": 16}),
+    "phi3": ("Phi3ForCausalLM", "Phi3Config", LLAMA | {"hidden_size": 16} | PHI3),
+    "gemma": ("GemmaForCausalLM", "GemmaConfig", LLAMA | {"head_dim": 4}),
+    "gemma3_text": ("Gemma3ForCausalLM", "Gemma3TextConfig", LLAMA | GEMMA3),
     "gemma2": ("Gemma2ForCausalLM", "Gemma2Config", LLAMA | GEMMA),
 }
 IDS = [2, 7, 5, 7, 11, 3]
@@ -75,7 +99,7 @@ def write(family: str) -> None:
     torch.Tensor.float = torch.Tensor.double
     try:
         for module in model.modules():
-            if hasattr(module, "inv_freq"):
+            if any(name.endswith("inv_freq") for name, _ in module.named_buffers(recurse=False)):
                 module.__init__(config)
         with torch.no_grad():
             out = model(torch.tensor([IDS]), output_hidden_states=True, output_attentions=True)
