@@ -17,7 +17,7 @@ from graphattn.core.words import left, right, width
 from graphattn.dumps.colour import ink_on
 from graphattn.dumps.heat import MINUS, Cell, HeatMap, heat_maps
 from graphattn.dumps.literals import plain
-from graphattn.dumps.rows import step_rows
+from graphattn.dumps.rows import as_read, step_rows
 from graphattn.dumps.table import LEFT_OUT, Pretty, index_text
 from graphattn.dumps.theme import theme
 
@@ -43,7 +43,7 @@ def heat_lines(
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 2:
         raise GraphError(f"limit is {limit!r}; expected an int of 2 or more")
     form = Pretty(limit=limit)
-    for row in step_rows(trace, only):
+    for row in as_read(step_rows(trace, only)):
         for tensor in row.tensors:
             if tensor.value is None or not tensor.spec.size:
                 continue

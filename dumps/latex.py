@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from graphattn.core.trace import Trace
-from graphattn.dumps.rows import StepRow, TensorRow, shape_text, step_rows
+from graphattn.dumps.rows import StepRow, TensorRow, as_read, shape_text, step_rows
 from graphattn.dumps.table import HIDDEN, LEFT_OUT, NO_CELLS, Exact, Pretty, index_text, one_cell, slices
 from graphattn.dumps.trace_text import form_of, printing
 
@@ -41,7 +41,7 @@ def trace_latex(trace: Trace, decimals: int = 4, limit: int = 12, only: Iterable
     with printing():
         blocks = [
             block
-            for row in step_rows(trace, only)
+            for row in as_read(step_rows(trace, only))
             for tensor in row.tensors
             if tensor.value is not None
             for block in _blocks(tensor, row, form, trace)

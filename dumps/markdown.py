@@ -37,6 +37,7 @@ from graphattn.dumps.rows import (
     NodeRow,
     StepRow,
     TensorRow,
+    as_read,
     call,
     node_rows,
     operand_names,
@@ -217,7 +218,7 @@ def _trace_blocks(trace: Trace, form: Pretty | Exact, only: list[str] | None) ->
     yield from _title(trace.graph.title)
     yield from _head(trace, only)
     outline = _Outline(trace.graph)
-    for row in step_rows(trace, only):
+    for row in as_read(step_rows(trace, only)):
         yield from outline.move(row.written.node.scope)
         yield heading(len(outline.path) + 2, code(row.name))
         yield from _step(row, form, trace.numbers)

@@ -22,7 +22,7 @@ from graphattn.core.words import counted
 from graphattn.dumps import wording
 from graphattn.dumps.alike import title_of
 from graphattn.dumps.heat import HeatMap, heat_maps
-from graphattn.dumps.rows import NodeRow, StepRow, TensorRow, node_rows, scope_paths, step_rows
+from graphattn.dumps.rows import NodeRow, StepRow, TensorRow, as_read, node_rows, scope_paths, step_rows
 from graphattn.dumps.table import LEFT_OUT, NO_CELLS, Pretty, index_text, one_cell, slices
 from graphattn.dumps.trace_text import told
 
@@ -56,7 +56,7 @@ def trace_html(trace: Trace, decimals: int = 4, limit: int = 12) -> str:
     told = f"{counted(len(trace), 'step')}, {counted(len(trace.names), 'tensor')}"
     kind = "" if trace.numbers.name == "float" else f", numbers {trace.numbers.name}"
     parts = [f"<div {FRAME}><p><b>{escaped(title)}</b> · {escaped(told + kind)}</p>"]
-    rows = list(step_rows(trace))
+    rows = list(as_read(step_rows(trace)))
     parts += _nested(trace, rows[:STEPS], Pretty(decimals, limit))
     if len(rows) > STEPS:
         more = counted(len(rows) - STEPS, "more step")

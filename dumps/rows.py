@@ -91,6 +91,11 @@ class StepRow:
     def op(self) -> Op:
         return self.written.op
 
+    @property
+    def trained(self) -> bool:
+        """Whether it is a parameter: fed, and drawn inside of what uses it."""
+        return self.op.fed and self.op.drawn == "inside"
+
 
 def shown_attributes(op: Op, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes that differ from their defaults, and those that enter the arithmetic (eps)."""
@@ -226,6 +231,18 @@ def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = Fa
         )
         finite = not step.op.nonfinite or step.finite
         yield StepRow(node_row(trace.graph, step.node, finite), tensors, tuple(step.warnings))
+
+
+def as_read(rows: Iterable[StepRow]) -> Iterator[StepRow]:
+    """The rows in the order in which people read them: what was computed first, the trained tensors, of which
+    there are many, below it."""
+    trained = []
+    for row in rows:
+        if row.trained:
+            trained.append(row)
+        else:
+            yield row
+    yield from trained
 
 
 def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:

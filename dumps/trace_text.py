@@ -38,6 +38,7 @@ from graphattn.dumps.recording import Recording
 from graphattn.dumps.rows import (
     StepRow,
     TensorRow,
+    as_read,
     cotangent,
     facts,
     is_share,
@@ -78,7 +79,7 @@ def trace_text(
     most rows, columns and slices of a tensor that a pretty dump shows, 2 or more. only: names or
     patterns (`*.weights`) of the tensors to show; an exact dump gives the others as not kept. width: the
     places of a line, 40 or more: a pretty dump shows as many columns as go into it. parameters: whether
-    a pretty dump shows the tensors that were trained.
+    a pretty dump shows the tensors that were trained, which stand below what was computed.
     """
     patterns = None if only is None else [only] if isinstance(only, str) else list(only)
     if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 40):
@@ -129,8 +130,9 @@ def _lines(
             yield f"labels  {quote(axis)} {literal(labels)}"
         yield ""
         yield from graph_text(trace.graph).splitlines()
-    for row in step_rows(trace, only, others=exact):
-        if row.op.fed and row.op.drawn and not (parameters or exact):
+    rows = step_rows(trace, only, others=exact)
+    for row in rows if exact else as_read(rows):
+        if row.trained and not (parameters or exact):
             continue
         yield ""
         yield from _step(row, form, trace)

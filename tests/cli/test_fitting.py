@@ -16,7 +16,9 @@ from graphattn.builtin import specimen
 from graphattn.cli import main, options_in
 from graphattn.cli.paint import TRACE, WHY, painter
 from graphattn.core.words import aligned, width
-from graphattn.dumps.trace_text import trace_text
+from graphattn.dumps.latex import trace_latex
+from graphattn.dumps.markdown import trace_markdown
+from graphattn.dumps.trace_text import read_trace, trace_text
 from graphattn.passes.cost import cost
 from graphattn.progress import expected, following
 
@@ -132,6 +134,16 @@ def test_what_a_run_costs_is_fitted():
     found = cost(specimen("block", n=3, d=4).graph.at("op"))
     assert max(map(width, found.text(50).splitlines())) <= 50
     assert str(found) == found.text() and "total" in found.text(50)
+
+
+@pytest.mark.parametrize("write", [trace_text, trace_markdown, trace_latex])
+def test_parameters_stand_below_what_was_computed(trace, write):
+    text = write(trace)
+    places = [text.rindex(name) for name in ("norm", "head1.out", "residual", "w_q", "w_o")]
+    assert places == sorted(places)
+    assert read_trace(trace_text(trace, "exact")) == trace  # which keeps the order of evaluation
+    screenful = "\n".join(trace_text(trace, width=100).splitlines()[:45])
+    assert "norm = layernorm(X, eps=1e-05)" in screenful
 
 
 @pytest.mark.parametrize("rules", [TRACE, WHY])
