@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from why_laws import problems
 
 from graphattn import Graph, run
+from graphattn.builtin import specimen
 from graphattn.dumps.table import width
 from graphattn.insight.why.formula import joined
 from graphattn.weights.toy_induction import toy_induction
@@ -342,7 +344,28 @@ def test_a_deep_chain_does_not_recurse():
     assert len(why.data()["cells"]) == 3001  # 2^3000 paths
     assert len(why.lines(cells=100)) == 102
     assert len(why.lines()) == 14
-    assert why.text().endswith("the nearest 12 cells are written out, more than 2,000 are not; ask why of any")
+    last = "\n…: 12 cells are written out, more than 2,000 further back are not; ask why of\n  any"
+    assert why.text().endswith(last)
+
+
+@pytest.mark.parametrize("cell", ["residual[2, 1]", "head0.out[2, 1]", "head1.weights[3, 0]"])
+def test_to_any_depth_it_is_a_screenful(cell):
+    trace = specimen("block", n=4, d=8).run()
+    why = trace.why(cell, depth="all")
+    text, whole = why.text(), why.text(cells=10**6)
+    assert len(text.splitlines()) <= 64 < len(whole.splitlines())
+    cells, folded = map(int, re.search(r"(\d+) cells are written out, (\d+) like these", text).groups())
+    assert cells + folded == sum(len(line.segments) > 1 for line in why.lines(cells=10**6, parts=False))
+    assert "like these" not in whole
+
+
+def test_heads_and_rows_that_read_alike_are_written_out_once():
+    text = specimen("block", n=4, d=8).run().why("residual[2, 1]", depth="all").text()
+    assert "attention.head1.out[2, 3] = 1.195345        like attention.head0.out[2, 1]" in text
+    assert re.search(r"norm\[0, 7\] +=.*like norm\[0, 3\]", text)
+    assert text.count("ask why of any other") == 1 < text.count("… 6 more")
+    near = specimen("block", n=4, d=8).run().why("residual[2, 1]", depth=3).text()
+    assert "like" not in near  # what goes into a screenful is written out
 
 
 def test_repeated_cells_are_written_once(head):

@@ -57,7 +57,7 @@ class Depth(click.ParamType):
 )  # fmt: skip
 @click.option("--digits", type=Whole(0), default=6, help="Decimals that are shown.  [6]")
 @click.option("--width", type=Whole(40), help="The longest line.  [the terminal's, or 80]")
-@click.option("--cells", type=Whole(1), default=12, help="How many cells are written out at most.  [12]")
+@click.option("--cells", type=Whole(1), help="How many cells are written out at most.  [a screenful]")
 @click.option("--parts/--no-parts", default=True, help="Whether max, mean, Σ exp … are written out.  [--parts]")
 @click.option("--markdown", is_flag=True, help="A nested list in Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Every cell with its exact number, which recomputes.")
@@ -66,7 +66,7 @@ class Depth(click.ParamType):
 def command(
     tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, split: bool,
     by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int,
-    width: int | None, cells: int, parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool,
+    width: int | None, cells: int | None, parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool,
     output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
@@ -104,7 +104,7 @@ def command(
             why = trace.why(tensor, *index, depth="all" if depth == math.inf else int(depth))
             text = (
                 why.json() if as_json
-                else why.markdown(digits, parts, cells) if markdown
+                else why.markdown(digits, parts, cells or 12) if markdown
                 else why.text(width or 80, digits, parts, cells)
             )  # fmt: skip
     plain = as_json or markdown or split or reach

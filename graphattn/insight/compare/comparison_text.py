@@ -14,7 +14,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from ...core.words import aligned, listed, sizes, tame, wrapped
+from ...core.words import aligned, counted, listed, sizes, tame, wrapped
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Divergence, TensorComparison
@@ -289,7 +289,7 @@ def _table(comparison: Comparison, everything: bool, width: int | None) -> list[
         lines.append(f"… and {left} more")
     agree = sum(t.status in ("equal", "close") for t in tensors)
     if len(rows) - 1 + left < len(tensors):
-        lines.append(f"{agree} tensors agree (ulps are of {comparison.precision.name})")
+        lines.append(f"{counted(agree, 'tensor')} agree{'s' if agree == 1 else ''} (ulps are of {comparison.precision.name})")
     return lines
 
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 WIDTH = 80
 DIGITS = 6
 CELLS = 12
-"""How many cells are written out, where nothing else is asked for: a screenful."""
+"""How many cells are written out at most, where nothing else is asked for."""
+SCREENFUL = 60
+"""Fewer are, where their text would be of more lines than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +61,22 @@ class Why:
             raise GraphError(f"cells is {cells!r}; expected an int of 1 or more")
         return list(lines(self.derivation, self.key, self.depth, _digits(digits), parts, self.tensor, cells))
 
-    def text(self, width: int = WIDTH, digits: int = DIGITS, parts: bool = True, cells: int = CELLS) -> str:
+    def text(
+        self, width: int = WIDTH, digits: int = DIGITS, parts: bool = True, cells: int | None = None
+    ) -> str:
         """Lines of text of at most `width` places, numbers rounded to so many decimals. Without
         `parts`, the formulas of named parts (max, mean, Σ exp) are left out. The nearest `cells` are
-        written out."""
+        written out; where nothing is said, a screenful."""
         from graphattn.insight.why.layout import laid_out
 
         if isinstance(width, bool) or not isinstance(width, int) or width < 40:
             raise GraphError(f"width is {width!r}; expected a whole number of 40 or more")
-        return laid_out(self.lines(digits, parts, cells), width)
+        lines = self.lines(digits, parts, CELLS if cells is None else cells)
+        text = laid_out(lines, width)
+        if cells is None and (count := text.count("\n") + 1) > SCREENFUL:
+            written = sum(len(line.segments) > 1 and not line.part for line in lines)
+            text = laid_out(self.lines(digits, parts, written * SCREENFUL // count or 1), width)
+        return text
 
     def markdown(self, digits: int = DIGITS, parts: bool = True, cells: int = CELLS) -> str:
         """The same as a nested list."""

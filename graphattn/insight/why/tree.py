@@ -8,9 +8,10 @@ in a named part (the other scores of a softmax's row) are shown there as numbers
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphattn.core.cells import Cell, Expression, Literal
 from graphattn.core.words import counted
@@ -25,6 +26,10 @@ GIVEN = 16
 """So many numbers that were given stand on one line."""
 COUNTED = 2_000
 """The most cells that are counted to say how much is left out."""
+_AT = re.compile(r"\[[^]]*\]")
+"""Where a cell stands: `[sat, 0]`."""
+_DIGITS = re.compile(r"\d+")
+LARGEST = "those above are of the largest terms; ask why of any other"
 
 
 @dataclass(frozen=True)
@@ -51,23 +56,27 @@ def lines(
 ) -> Iterator[Line]:  # fmt: skip
     """The lines that explain a cell, so many levels deep; `name` is what its tensor is called.
 
-    Where there are more cells than `most`, the nearest are written out, and it is said how many are not.
-    Each cell is written out once, where it is nearest to the first; elsewhere it is only a number.
+    Where there are more cells than `most`, one of those that read alike is written out, of these the nearest,
+    and it is said how many are not. Each cell is written out once, where it is nearest to the first; elsewhere
+    it is only a number.
     """
     name = name or derivation.entry(key).name
     names = Names(derivation, name)
-    opened, left = _nearest(derivation, key, depth, names, digits, most)
+    opened, alike, left = _nearest(derivation, key, depth, names, digits, most)
     told: set[Key] = set()
     written: dict[object, None] = {}
     todo: list[tuple[int, Key | Line, Key | None]] = [(0, key, None)]
     while todo:
         level, item, parent = todo.pop()
         if isinstance(item, Line):
-            yield item
+            said = item.note == LARGEST and LARGEST in written
+            yield replace(item, note="") if said else item
+            written[item.note] = None
             continue
         node = opened.get(item)
         if node is None or node.parent != parent or item in told:
-            place = "" if node is None else "as above" if item in told else "as below"
+            like = f"like {names.cell(alike[item])}" if item in alike else ""
+            place = like if node is None else "as above" if item in told else "as below"
             yield Line(level, names.cell(item), (number(derivation, item, names, digits),), place)
             continue
         told.add(item)
@@ -85,9 +94,9 @@ def lines(
         todo += [(level + 1, child, item) for child in reversed(node.children)]
     if left:
         more = f"more than {COUNTED:,}" if left >= COUNTED else f"{left:,}"
-        yield Line(
-            0, "…", (), f"the nearest {counted(most, 'cell')} are written out, {more} are not; ask why of any"
-        )
+        written_out = f"{counted(len(opened), 'cell')} {'is' if len(opened) == 1 else 'are'} written out"
+        behind = "like these or further back" if alike else "further back"
+        yield Line(0, "…", (), f"{written_out}, {more} {behind} are not; ask why of any")
 
 
 @dataclass
@@ -101,19 +110,42 @@ class _Opened:
 
 def _nearest(
     derivation: Derivation, key: Key, depth: float, names: Names, digits: int, most: int
-) -> tuple[dict[Key, _Opened], int]:
-    """The cells that are written out, nearest first; how many are left, up to `COUNTED`."""
+) -> tuple[dict[Key, _Opened], dict[Key, Key], int]:
+    """The cells that are written out, nearest first; those that read like one of them; how many are left, up
+    to `COUNTED`."""
+    opened, alike, left = _searched(derivation, key, depth, names, digits, most, merged=False)
+    if left:
+        every = len(opened) + left
+        opened, alike, _ = _searched(derivation, key, depth, names, digits, most, merged=True)
+        left = min(every - len(opened), COUNTED)
+    return opened, alike, left
+
+
+def _searched(
+    derivation: Derivation, key: Key, depth: float, names: Names, digits: int, most: int, merged: bool
+) -> tuple[dict[Key, _Opened], dict[Key, Key], int]:
+    """As `_nearest`; `merged`: of cells that read alike one is looked at. They are of one tensor, or below one
+    cell of tensors whose names differ in a number (head0.out, head1.out)."""
     opened: dict[Key, _Opened] = {}
+    first: dict[object, Key] = {}
+    alike: dict[Key, Key] = {}
     left: set[Key] = set()
     todo: deque[tuple[int, Key, Key | None]] = deque([(0, key, None)])
     while todo:
         level, now, parent = todo.popleft()
-        if now in opened or now in left:
+        if now in opened or now in left or now in alike:
             continue
         if len(left) >= COUNTED:
             break
         entry = derivation.entry(now)
         formula = Formula(derivation, names, entry, digits)
+        if merged:
+            told = _AT.sub("", formula.symbols()) if entry.expression else entry.kind
+            own, siblings = (now.frame, now.place, told), (parent, _DIGITS.sub("", f"{entry.name} = {told}"))
+            model = first.setdefault(own, first.setdefault(siblings, now))
+            if model != now:
+                alike[now] = model
+                continue
         node = _Opened(parent, formula)
         if len(opened) < most:
             opened[now] = node
@@ -122,7 +154,7 @@ def _nearest(
         if level + 1 < depth:
             node.children = list(_next(level + 1, derivation, names, entry, formula))
             todo += [(level + 1, child, now) for child in node.children if not isinstance(child, Line)]
-    return opened, len(left)
+    return opened, alike, len(left)
 
 
 def _index(derivation: Derivation, entry: Entry) -> str:
@@ -224,7 +256,7 @@ def _next(
         yield key
     if len(shown) < len(computed):
         left = len(computed) - len(shown)
-        yield Line(level, f"… {left} more", (), "those above are of the largest terms; ask why of any other")
+        yield Line(level, f"… {left} more", (), LARGEST)
     groups: dict[tuple[int, int], list[Key]] = {}
     for key in keys:
         if _given(derivation, key):
