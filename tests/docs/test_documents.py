@@ -28,7 +28,7 @@ def told(path: Path) -> str:
 def test_code_blocks_print_what_is_shown(path, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "106")
+    monkeypatch.setenv("COLUMNS", "100")
     document = path.read_text(encoding="utf-8")
     parts = list(printed(document, path.name))
     wrong = [part for part in parts if not fits(part.shown, part.now)]

@@ -289,7 +289,9 @@ def _table(comparison: Comparison, everything: bool, width: int | None) -> list[
         lines.append(f"… and {left} more")
     agree = sum(t.status in ("equal", "close") for t in tensors)
     if len(rows) - 1 + left < len(tensors):
-        lines.append(f"{counted(agree, 'tensor')} agree{'s' if agree == 1 else ''} (ulps are of {comparison.precision.name})")
+        lines.append(
+            f"{counted(agree, 'tensor agrees', 'tensors agree')} (ulps are of {comparison.precision.name})"
+        )
     return lines
 
 
