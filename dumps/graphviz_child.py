@@ -5,7 +5,8 @@ It lays out once. The first line of what it writes has the size of each picture,
 behind an SVG is empty where it would have a side longer than SIDE, or more than PIXELS.
 
 A process of its own, because Graphviz can take very long or crash on some graphs. It imports
-nothing of graphattn. Exit status: 0 fine, 3 no pygraphviz, 4 the text was not accepted.
+nothing of graphattn. Exit status: 0 fine, 3 no pygraphviz, 4 the text was not accepted,
+5 no room, or no right, for its own files.
 """
 
 import re
@@ -65,6 +66,9 @@ def main(forms: list[str], dpi: int, engine: str, side: int, pixels: int) -> int
             print(
                 f"no fonts are installed, so a {form} has boxes for letters; an .svg has not", file=sys.stderr
             )
+    except OSError as error:
+        print(error.strerror or error, file=sys.stderr)
+        return 5
     except Exception as error:
         print(f"{error}", file=sys.stderr)
         return 4

@@ -92,6 +92,8 @@ def laid_out_as(
         raise GraphError(f"the picture was not drawn: {_last(told)}; expected `pip install pygraphviz`")
     if done.returncode == 4:
         raise GraphError(f"Graphviz did not accept the DOT text: {_last(told)}")
+    if done.returncode == 5:
+        raise GraphError(f"the picture was not drawn: {_last(told)}; expected room for Graphviz's own files")
     if done.returncode or not done.stdout:
         raise TooHard(f"Graphviz crashed while it laid out the picture (exit status {done.returncode})")
     for line in dict.fromkeys(told):

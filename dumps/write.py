@@ -10,6 +10,7 @@ way, and then renamed; one that holds anything else than what we wrote is left a
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -72,9 +73,17 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
         _discard(temporary)
         if isinstance(error, GraphError) or not isinstance(error, (OSError, ValueError)):
             raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise GraphError(f"{name!r} was not written: {reason}; expected a folder to write in") from None
+        raise not_written(name, error) from None
     return Path(name)
+
+
+def not_written(name: str, error: Exception) -> GraphError:
+    """What is said where a path could not be written to."""
+    reason = getattr(error, "strerror", None) or str(error)
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+    return GraphError(
+        f"{name!r} was not written: {reason}; expected {'room' if full else 'a folder'} to write in"
+    )
 
 
 def need_free(folder: str | os.PathLike[str], ours: Mapping[str, Callable[[bytes], bool]]) -> None:
@@ -149,8 +158,7 @@ def write_folder(
                 os.replace(old / target.name, target)
             raise
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise GraphError(f"{name!r} was not written: {reason}; expected a folder to write in") from None
+        raise not_written(name, error) from None
     finally:
         for rest in (fresh, old):
             if rest is not None:

@@ -1,5 +1,6 @@
 """A disk that is full: exit status 2 and one sentence from every command, whatever the buffering."""
 
+import errno
 import io
 import os
 import sys
@@ -7,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from graphattn import experiments
 from graphattn.builtin import specimen
 from graphattn.cli import commands, main
 
@@ -22,8 +24,13 @@ INTO_FILES = {
     "trace": ["attention"], "render": ["attention"], "export": ["attention"],
 }  # fmt: skip
 ENDINGS = {"view": "html", "workbook": "xlsx", "trace": "txt", "export": "py"}
-NEITHER = ("check", "demo", "experiments", "golden", "worksheet")
-"""What grades files in processes of their own, or writes folders."""
+INTO_FOLDERS = {
+    "demo": [], "experiments": [], "golden": ["attention"], "trace": ["attention"], "worksheet": ["attention"],
+}  # fmt: skip
+NEITHER = ("check",)
+"""What grades files in processes of their own."""
+ROOM = 200
+"""Bytes that a file may have where there is no room for more."""
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")
 
 
@@ -72,5 +79,31 @@ def test_a_file_is_full(name, tmp_path, capsys):
     assert os.listdir(tmp_path) == [path.name]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of file sizes there")
+@pytest.mark.parametrize("name", (*INTO_FILES, *INTO_FOLDERS))
+def test_there_is_no_room_for_a_whole_file(name, tmp_path, monkeypatch, capsys):
+    import resource
+
+    for measured in ("scale_measured", "order_measured"):  # they take seconds
+        monkeypatch.setattr(experiments, measured, lambda *_: None)
+    for text in ("scale_text", "order_text", "notes_text"):
+        monkeypatch.setattr(experiments, text, lambda *_: "measured\n" * ROOM)
+    if name in INTO_FOLDERS:
+        arguments = [*INTO_FOLDERS[name], "-o", str(tmp_path / "folder") + "/"]
+    else:
+        path = tmp_path / f"cut.{ENDINGS.get(name, 'png')}"
+        arguments = [*INTO_FILES[name], *(() if name == "export" else ("-o",)), str(path)]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, hard))
+    try:
+        code, sentences, told = ended([name, *arguments], tmp_path, capsys)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert code == 2 and len(sentences) == 1 and "Traceback" not in told, told
+    assert os.strerror(errno.EFBIG) in sentences[0] and "; expected room " in sentences[0]
+    assert [file for file in tmp_path.rglob("*") if not file.is_dir()] == []
+
+
 def test_every_command_is_here():
-    assert set(commands.names()) == {*CALLS, *INTO_FILES, *NEITHER}
+    assert set(commands.names()) == {*CALLS, *INTO_FILES, *INTO_FOLDERS, *NEITHER}

@@ -276,7 +276,7 @@ def test_a_failed_write_leaves_the_old_folder(tmp_path, monkeypatch, failing):
 
     monkeypatch.setattr(write.os, "replace", broken)
     told = refused(write_csv_folder, folder, shaped(()))
-    assert told == f"{str(folder)!r} was not written: No space left on device; expected a folder to write in"
+    assert told == f"{str(folder)!r} was not written: No space left on device; expected room to write in"
     assert read_csv_folder(folder) == sample() and os.listdir(tmp_path) == ["run"]
 
 

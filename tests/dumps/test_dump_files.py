@@ -91,7 +91,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", broken)
-    told = "was not written: No space left on device; expected a folder to write in"
+    told = "was not written: No space left on device; expected room to write in"
     assert refused(write_text, str(path), "new") == f"{str(path)!r} {told}"
     assert path.read_text(encoding="utf-8") == "old" and os.listdir(tmp_path) == ["file"]
 

@@ -120,6 +120,8 @@ def _write_two(model: Any, path: Path) -> None:
     """Write the model and, beside it, its tensors."""
     import onnx
 
+    from graphattn.dumps.write import not_written
+
     beside = f"{path.name}.data"
     folder = None
     try:
@@ -130,10 +132,7 @@ def _write_two(model: Any, path: Path) -> None:
             if (folder / name).exists():
                 os.replace(folder / name, path.parent / name)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise GraphError(
-            f"{os.fspath(path)!r} was not written: {reason}; expected a folder to write in"
-        ) from None
+        raise not_written(os.fspath(path), error) from None
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
