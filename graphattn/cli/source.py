@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 TOY = "toy"
 ONNX, TORCH = ".onnx", ".pt2"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+SUFFIXES = (".txt", ".json", ".py", ".safetensors", ".npz", ONNX, TORCH, *PICKLED)
+MODEL_FILES = ("config.json", "model.safetensors", "model.safetensors.index.json")
 SAVED = re.compile(r"graphattn (graph|trace) ")
 SAVED_JSON = re.compile(r'"format"\s*:\s*"graphattn (graph|trace)"')
 HELP = """
@@ -221,13 +223,17 @@ def _found(source: str, options: dict[str, Any], seed: int | None) -> Specimen:
         known = (*builtin.GRAPHS, TOY)
         raise GraphError(
             f"{source!r} is neither a file nor a built-in graph;"
-            f" expected one of {', '.join(known)}, or a file{suggest(source, known)}"
+            f" expected one of {', '.join(known)}, or a file{suggest(source, known)}{_on_the_hub(source)}"
         )
-    if path.is_dir() or path.suffix.lower() in PICKLED:
+    if path.is_dir() or path.suffix.lower() in PICKLED or path.name in MODEL_FILES:
         from ..models import is_model_folder
 
+        if path.name in MODEL_FILES and path.is_file() and is_model_folder(path.parent):
+            raise GraphError(f"{source} is one file of a model; expected its folder, {path.parent}")
         if path.suffix.lower() in PICKLED or is_model_folder(path):
             return _of_model(path, model)
+        if path.is_dir() and model:
+            raise GraphError(f"{path} has no config.json; expected the folder of a model{_in_a_cache(path)}")
     _refuse(source, **model)
     if path.is_dir():
         return _of_folder(source)
@@ -240,6 +246,19 @@ def _found(source: str, options: dict[str, Any], seed: int | None) -> Specimen:
 
         return extract(path)
     return _of_text(path)
+
+
+def _on_the_hub(source: str) -> str:
+    """What to say of a name that looks like that of a model to download."""
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", source) or Path(source).suffix in SUFFIXES:
+        return ""
+    return f"; nothing is downloaded: `hf download {source} --local-dir FOLDER` does that"
+
+
+def _in_a_cache(path: Path) -> str:
+    """Where the models are in a folder of Hugging Face's cache."""
+    found = sorted(config.parent for config in path.glob("snapshots/*/config.json"))
+    return f": {found[-1]}" if found else ""
 
 
 def _refuse(source: str, **options: Any) -> None:

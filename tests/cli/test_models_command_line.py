@@ -49,6 +49,29 @@ def test_refusals(cli, args, words):
     assert words in refused(cli, "trace", BERT, *args)
 
 
+def test_what_is_no_model_s_folder(cli, tmp_path):
+    told = refused(cli, "trace", "sentence-transformers/all-MiniLM-L6-v2", "--text", "cat")
+    assert "nothing is downloaded: `hf download sentence-transformers/all-MiniLM-L6-v2 --local-dir" in told
+    assert "hf download" not in refused(cli, "trace", "folder/graph.json")
+    for name in ("config.json", "model.safetensors"):
+        told = refused(cli, "trace", str(Path(BERT) / name), "--ids", "2")
+        assert told.endswith(f"is one file of a model; expected its folder, {BERT}")
+    assert refused(cli, "trace", str(tmp_path), "--ids", "2").endswith("expected the folder of a model")
+    cached = tmp_path / "snapshots" / "abc"
+    cached.mkdir(parents=True)
+    (cached / "config.json").write_text("{}", encoding="utf-8")
+    assert refused(cli, "trace", str(tmp_path), "--ids", "2").endswith(
+        f"expected the folder of a model: {cached}"
+    )
+
+
+def test_a_text_that_is_continued_to_the_end(cli):
+    gpt2 = str(Path(BERT).with_name("gpt2"))
+    status, out, err = cli("next", gpt2, "--ids", "2,7,5", "--generate", "20")
+    assert status == 0 and len(out.splitlines()) == 11
+    assert "after 10 tokens: the text has 13 tokens; expected at most 12" in err
+
+
 def test_a_pickled_file_is_not_read(cli, tmp_path):
     path = tmp_path / "pytorch_model.bin"
     path.write_bytes(b"")

@@ -135,6 +135,14 @@ def test_scores_and_states_of_models(family):
         squeezed(trace.sources(name, 3, 5, against=7))
 
 
+@pytest.mark.parametrize("family", ["gpt2", "bert", "llama"])
+def test_any_source_can_be_taken_away(family):
+    """Rows of norms and biases too, which stand in the parts by their own names."""
+    trace = pretrained(MODELS / family, ids=[2, 7, 5]).run()
+    found = trace.sources("layer1.attention.head0.scaled", 2, 1, ablate=99)
+    assert found.effects.keys() == {source.name for key in found.parts for source in key}
+
+
 REFUSALS = (
     "not linear in anything", "third factor", "more than two", "one key alone", "is 0 there", "a finite number",
 )  # fmt: skip
@@ -159,7 +167,8 @@ def test_random_graphs(case):
         except GraphError as error:
             assert any(words in str(error) for words in REFUSALS), error
             continue
-        assert abs(found.residue) <= 1e-11 * max(1.0, math.fsum(map(abs, found.parts.values())))
+        size = math.fsum(map(abs, found.parts.values()))
+        assert abs(found.residue) <= 1e-12 * max(size, abs(found.value))
 
 
 def test_one_side_is_gradient_times_source():

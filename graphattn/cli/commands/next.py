@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...core.errors import GraphError
-from ..output import OUTPUT, emit, progress
+from ..output import OUTPUT, emit, message, progress
 from ..source import ENGINE, Whole, read_specimen, specimen_options
 
 GROUP = "See a computation"
@@ -36,5 +36,12 @@ def command(words: str | None, count: int, generate: int | None, output: str | N
             from ..source import model_options
 
             steps = generation.generate(source["source"], count=generate, **model_options(source))
-            text = generation.next_text([step.token for step in steps])
+            found = []
+            try:
+                found.extend(step.token for step in steps)
+            except GraphError as error:
+                if not found:
+                    raise
+                message(f"after {len(found)} tokens: {error}")
+            text = generation.next_text(found)
     emit(text, output)

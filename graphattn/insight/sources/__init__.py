@@ -35,7 +35,7 @@ from .window import Window, cut, cut_spec, operand_windows, whole, windowed
 CUT = ("attention", "feed_forward", "embedding")
 """Ops whose results count as written by them, however they came about."""
 BY = ("head", "layer", "token")
-TOLERANCE = 1e-11
+TOLERANCE = 1e-12
 """The largest residue from rounding, as a part of the sum of the parts' sizes."""
 
 
@@ -151,8 +151,9 @@ def sources(
     if not ablate:
         return found
     cells = [(ref, at, 1.0)] if other is None else [(ref, at, 1.0), (ref, other, -1.0)]
-    leaves = {name: leaf for leaf, name in walk.leaves.items()}
-    taken = {name: leaves[name] for name in largest(single, ablate)}
+    tensors = {name: leaf for leaf, name in walk.leaves.items()}
+    tensors |= {name: trace.graph.resolve(name) for name in trace.graph.tensor_names() if name not in tensors}
+    taken = {name: tensors[name] for name in largest(single, ablate, tensors)}
     return replace(found, effects=effects(trace, cells, taken))
 
 

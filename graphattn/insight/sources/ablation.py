@@ -6,7 +6,7 @@ behind it is evaluated again, so that norms and weights change with it: value âˆ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...core import nested
@@ -41,10 +41,11 @@ def effects(
     return {name: value - without(ref) for name, ref in tensors.items()}
 
 
-def largest(parts: Mapping[Any, float], count: int) -> list[str]:
-    """The names of the sources with the largest parts."""
+def largest(parts: Mapping[Any, float], count: int, known: Collection[str]) -> list[str]:
+    """The names of the sources with the largest parts, of those that are `known` to be tensors."""
     size: dict[str, float] = {}
     for key, part in parts.items():
         for source in key:
-            size[source.name] = size.get(source.name, 0.0) + abs(part)
+            if source.name in known:
+                size[source.name] = size.get(source.name, 0.0) + abs(part)
     return sorted(size, key=lambda name: -size[name])[:count]
