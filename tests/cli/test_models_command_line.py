@@ -65,6 +65,22 @@ def test_what_is_no_model_s_folder(cli, tmp_path):
     )
 
 
+def test_a_model_is_compared_with_what_another_recorded(cli, tmp_path):
+    theirs = json.loads((Path(BERT) / "expected.json").read_text(encoding="utf-8"))
+    names = {f"attentions.{i}": weights for i, weights in enumerate(theirs["attentions"])}
+    file = tmp_path / "theirs.json"
+    file.write_text(json.dumps({**names, "layer1": theirs["hidden_states"][2]}), encoding="utf-8")
+    ids = ",".join(map(str, theirs["ids"]))
+    status, out, _ = cli("compare", BERT, str(file), "--ids", ids)
+    assert status == 0 and out.startswith("the same but for the rounding of float64")
+    assert "layer1.attention.head0.weights … layer1.attention.head1.weights = attentions.1" in " ".join(
+        out.split()
+    )
+    status, out, _ = cli("compare", BERT, str(file), "--ids", ids.replace("11", "12"))
+    assert status == 1 and out.startswith("different")
+    assert "expected --text or --ids with it" in refused(cli, "compare", BERT, str(file))
+
+
 def test_a_text_that_is_continued_to_the_end(cli):
     gpt2 = str(Path(BERT).with_name("gpt2"))
     status, out, err = cli("next", gpt2, "--ids", "2,7,5", "--generate", "20")

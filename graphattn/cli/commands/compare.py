@@ -63,6 +63,7 @@ def command(
                     .csv, or a .txt with lines `name = [values]`; a folder of such files
       a graph       built-in, saved, a .py file or an .onnx model; it is run on the inputs that B
                     recorded
+      a model       the folder of a trained one, with --text or --ids
     B is a recording.
 
     Exit status 0: they agree. 1: they do not, or too few digits were printed to tell. 2: bad input.
@@ -121,7 +122,13 @@ def _own(
 
     path = Path(mine)
     is_model = path.suffix.lower() == ONNX and path.is_file()
-    if is_model or mine in GRAPHS or mine == TOY or path.suffix.lower() == ".py" or _holds_graph(path):
+    if (
+        is_model
+        or mine in (*GRAPHS, TOY)
+        or path.suffix.lower() == ".py"
+        or _holds_graph(path)
+        or _trained(path)
+    ):
         recorded = {name: tensor.nested() for name, tensor in theirs.tensors.items()} if is_model else {}
         specimen = read_specimen(mine, drawn=False, recorded=recorded, **source)
         if specimen.trace is not None and level is None:
@@ -139,6 +146,15 @@ def _own(
     if given:
         raise GraphError(f"--{given[0]} does not apply to {mine}; expected it with {', '.join(GRAPHS)}")
     return _recording(mine, read_file), None
+
+
+def _trained(path: Path) -> bool:
+    """Whether it is the folder of a trained model."""
+    if not path.is_dir():
+        return False
+    from ...models import is_model_folder
+
+    return is_model_folder(path)
 
 
 def _holds_graph(path: Path) -> bool:
