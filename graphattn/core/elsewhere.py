@@ -59,7 +59,8 @@ EXPLAINED = {
     "dim0": "x.T exchanges the last two axes; perm=(…) names the order of all",
     "dim1": "x.T exchanges the last two axes; perm=(…) names the order of all",
     "enable_gqa": "kv_heads=… of multi_head shares keys and values",
-    "out": "results are returned, never written into", "seed": "nothing in a run is random; leave it out",
+    "out": "results are returned, never written into",
+    "seed": "a run draws nothing: graphattn.builtin.random_feeds(graph, seed=0) draws feeds",
     "heads": "attention is one head; multi_head(…, heads=…) has several",
     "num_heads": "attention is one head; multi_head(…, heads=…) has several",
     "nhead": "attention is one head; multi_head(…, heads=…) has several",
@@ -93,6 +94,7 @@ OPS = {
 }  # fmt: skip
 """The name there: the builders here that do it."""
 
+NAMED = '(q @ k.T).named("scores") names what was given no name'
 VALUES = ("numpy", "item", "tolist", "detach", "cpu", "value", "values", "data", "eval", "array")
 ATTRIBUTES = {
     **dict.fromkeys(VALUES, "its value is there after a run: run(graph, feeds)[name]"),
@@ -100,7 +102,7 @@ ATTRIBUTES = {
     "backward": "gradient(graph, of=…, wrt=[…]) has gradients as tensors",
     "dtype": 'x.kind is float, bool or int; numbers are chosen at the run: run(…, numbers="float32")',
     "size": "x.shape has its sizes", "ndim": "len(x.shape) is its rank", "dim": "len(x.shape) is its rank",
-    "rank": "len(x.shape) is its rank",
+    "rank": "len(x.shape) is its rank", "rename": NAMED, "rename_": NAMED,
     **dict.fromkeys(("device", "to", "cuda"), "everything runs in plain Python; leave it out"),
     **dict.fromkeys(("float", "half", "double", "astype"), "numbers are chosen at the run: run(…, numbers=…)"),
     **dict.fromkeys(("t", "mT"), "x.T exchanges the last two axes"),
@@ -117,6 +119,7 @@ GRAPHS = {
     **dict.fromkeys(("backward", "grad"), "gradient(graph, of=…, wrt=[…]) is the graph with derivatives"),
     **dict.fromkeys(("parameters", "state_dict", "named_parameters"), "graph.inputs are what it is fed"),
     **dict.fromkeys(("edges", "predecessors", "successors"), "graph.dag is a networkx graph"),
+    **dict.fromkeys(("rename", "alias"), NAMED),
     **dict.fromkeys(("train", "fit"), "value_and_grad(graph, feeds, of=…) has the gradients of a step"),
 }  # fmt: skip
 """What a model has there, and what to write here."""

@@ -243,6 +243,7 @@ class Graph(Builders):
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, kept with the graph until that changes (plans, zooms, derivations)."""
+        self._names.unnamed.clear()
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
@@ -309,7 +310,8 @@ class Graph(Builders):
 
     @meant
     def output(self, **tensors: Tensor) -> None:
-        """Name results: `g.output(out=y, weights=w)`. A name is an alias, not a node."""
+        """Name results: `g.output(out=y, weights=w)`. A name is an alias, not a node; a node that was given no
+        name takes it for its own (see `named`)."""
         for name, tensor in tensors.items():
             self._own(tensor, f"output {name!r}")
             check_name(name)
@@ -324,8 +326,46 @@ class Graph(Builders):
                 )
             self._names.need_free_owners(name, f"output {name!r}", self.path)
         for name, tensor in tensors.items():
+            self._call(name, tensor)
             self._names.entered(name)
             self.adopt_output(name, tensor.ref)
+
+    def named(self, tensor: Tensor, name: str) -> Tensor:
+        """Name the node of a tensor that was given none, as operators give none: `(q @ k.T).named("scores")`.
+        A graph that was run, drawn or expanded keeps its names."""
+        self._own(tensor, f"named {nested.shown(name)}")
+        check_name(name)
+        scope = tensor.node.scope
+        full_name = name if scope is None else f"{scope}.{name}"
+        self._names.need_free(full_name, f"named {full_name!r}", scope)
+        if not self._call(full_name, tensor):
+            raise GraphError(
+                f"{tensor.name!r} has its name already; expected name={name!r} where it is made, or .named(…)"
+                " of what was given none and has one output, before the graph is run or drawn"
+            )
+        return tensor
+
+    def _call(self, name: str, tensor: Tensor) -> bool:
+        """Give a node that was given no name this one, if that is free and the node may have it."""
+        node, names = tensor.node, self._names
+        inside = node.scope is None or name.startswith(f"{node.scope}.")
+        if node.name not in names.unnamed or node.ports != ("",) or not inside or not names.free(name):
+            return False
+        old, new = Ref(node.name), Ref(name)
+
+        def moved(refs: tuple[Ref | None, ...]) -> tuple[Ref | None, ...]:
+            return tuple(new if ref == old else ref for ref in refs)
+
+        nodes = list(self._nodes.values())
+        first = next(place for place, other in enumerate(nodes) if other is node)
+        self._withdraw(first)
+        for other in nodes[first:]:
+            other = replace(other, name=name) if other is node else other
+            self._insert(replace(other, operands=moved(other.operands)) if old in other.operands else other)
+        for table in (names.aliases, names.outputs):
+            table.update({called: new for called, ref in table.items() if ref == old})
+        tensor.ref = new
+        return True
 
     def apply(
         self, op: str | Op, /, *args: Any, name: str | None = None, title: str | None = None, **kwargs: Any
@@ -348,6 +388,8 @@ class Graph(Builders):
             self._withdraw(before)
             raise
         self._insert(node)
+        if name is None:
+            self._names.unnamed.add(full_name)
         if op.caution is not None:
             for sentence in op.told("caution", full_name, *self.operand_specs(refs), **node.attributes):
                 warnings.warn(f"{op.name} {full_name!r}: {sentence}", stacklevel=3)
@@ -576,6 +618,7 @@ class Graph(Builders):
         """This graph with the composites that are coarser than `level` expanded (kept until it
         grows). Levels: block, head, op, primitive."""
         check_level(level)
+        self._names.unnamed.clear()
         if level not in self._cache:
             from ..passes.zoom import zoom
 

@@ -30,6 +30,8 @@ class Names:
         self.scopes: dict[str, Scope] = {}
         self.aliases: dict[str, Ref] = {}
         self.outputs: dict[str, Ref] = {}
+        self.unnamed: set[str] = set()
+        """The nodes that were given no name, until somebody looks at the graph."""
         self._owners: set[str] = set()
         """What stands before a dot in the name of a node or an output."""
         self._counts: dict[str, int] = {}

@@ -71,6 +71,10 @@ class Tensor:
         """The last two axes swapped."""
         return self.graph.transpose(self)
 
+    def named(self, name: str) -> Tensor:
+        """This tensor, with a name for its node, which was given none: `(q @ k.T).named("scores")`."""
+        return self.graph.named(self, name)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

@@ -159,6 +159,46 @@ def test_automatic_names_say_what_was_done(g, x):
     assert g.causal_mask(3).name == "causal_mask"
 
 
+def test_what_was_given_no_name_takes_that_of_an_output(g, x):
+    weights = g.softmax(x @ x.T)
+    later = weights @ x
+    g.output(weights=weights, out=later)
+    assert [node.name for node in g.nodes.values()][2:] == ["matmul_x_transpose_x", "weights", "out"]
+    assert g.node("out").operands[0] == Ref("weights") and weights.name == "weights"
+    assert g.outputs["weights"].ref == Ref("weights") and list(g.dag.predecessors("weights")) == [
+        "matmul_x_transpose_x"
+    ]
+    g.output(again=weights)  # it has a name now
+    assert g.outputs["again"].name == "weights" and (x @ x.T).name == "matmul_x_transpose_x_1"
+
+
+def test_named_where_it_is_made_or_later(g, x):
+    scores = (x @ x.T).named("scores")
+    assert scores.name == "scores" and g.softmax(scores).name == "softmax_scores"
+    with g.scope("head0"):
+        inner = g.softmax(scores)
+        both = inner + inner
+    assert inner.named("weights") is inner and inner.name == "head0.weights"
+    assert both.node.operands == (inner.ref, inner.ref)
+    g.output(w=inner)
+    g.output(late=both)  # a scope keeps what is in it
+    assert g.outputs["w"].name == "head0.weights" and g.outputs["late"].name == both.name
+
+
+def test_names_stay_where_they_were_given_or_seen(g, x):
+    for tensor in (x, g.softmax(x, name="weights"), g.split(x, 3)[0]):
+        with pytest.raises(GraphError, match="has its name already; expected name='other' where it is made"):
+            tensor.named("other")
+    unseen, seen = x + 1, x + 2
+    with pytest.raises(GraphError, match="named 'weights': the name is taken"):
+        unseen.named("weights")
+    g.at("op")
+    g.output(y=seen)
+    assert seen.name == "add_x_constant_2" and g.outputs["y"].name == seen.name
+    with pytest.raises(GraphError, match="before the graph is run or drawn"):
+        unseen.named("other")
+
+
 def test_automatic_names_evade_what_is_taken(g, x):
     g.relu(x, name="softmax_x")
     assert g.softmax(x).name == "softmax_x_1"
