@@ -48,7 +48,7 @@ async (act) => {
 """
 ACTS = """
 const find = (selector) => document.querySelector(selector);
-const cells = () => document.querySelectorAll('.panel > .map [data-at]');
+const cells = () => document.querySelectorAll('.maps > .map [data-at]');
 let next = 0;
 window.acts = {
   open: () => find('[data-toggle$=".weights"]').dispatchEvent(new MouseEvent('click', {bubbles: true})),

@@ -85,7 +85,7 @@ class Arrows:
         for arrow in self.picture.arrows:
             if not arrow.upward:
                 onward.setdefault(arrow.tail, []).append(arrow.head)
-        below: dict[str, set[str | None]] = {}
+        below: dict[str, set[str]] = {}
         for place, arrow in enumerate(self.picture.arrows):
             if arrow.upward:
                 if arrow.tail not in below:
@@ -155,19 +155,19 @@ class Arrows:
 
     def _is_aside(self, ref: Ref, node: Node) -> bool:
         """Whether a block reads, besides what it goes on from, the result of another block."""
-        head, tail = self._outermost(node.scope), self._outermost(self.graph.nodes[ref.node].scope)
-        if head is None or tail is None or head is tail or ref not in head.operands[1:]:
+        head, tail = self._outermost(node), self._outermost(self.graph.nodes[ref.node])
+        if head is tail or ref not in head.operands[1:]:
             return False
-        blocks = all(scope.op is not None and scope.op.level == LEVELS[0] for scope in (head, tail))
+        blocks = all(block.op is not None and block.op.level == LEVELS[0] for block in (head, tail))
         return blocks and head.operands[0] != ref
 
-    def _block(self, ident: str) -> str | None:
-        scope = self._outermost(self._frame_of(ident))
-        return scope.name if scope else None
+    def _block(self, ident: str) -> str:
+        return [ident, *ancestors(self.graph, self._frame_of(ident))][-1]
 
-    def _outermost(self, scope: str | None) -> Scope | None:
-        found = None
-        for name in ancestors(self.graph, scope):
+    def _outermost(self, node: Node) -> Node | Scope:
+        """The block that a node is in, open or closed."""
+        found: Node | Scope = node
+        for name in ancestors(self.graph, node.scope):
             found = self.graph.scopes[name]
         return found
 

@@ -33,7 +33,7 @@ from graphattn.core.trace import Trace
 from graphattn.core.words import typed
 from graphattn.dumps.page.contents import contents
 from graphattn.dumps.page.pack import packed, packed_text
-from graphattn.dumps.page.still import still
+from graphattn.dumps.page.still import STILL, still
 from graphattn.dumps.page.style import theme_css
 from graphattn.dumps.wording import clean
 from graphattn.dumps.write import write_text
@@ -53,9 +53,9 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
     """
     _check(trace, reference, theme)
     loader, script, style = _resource("loader.js"), _resource("page.js"), theme_css() + _resource("page.css")
-    data = {"script": packed_text(script), **_data(trace, reference)}
+    data = {"style": packed_text(style), "script": packed_text(script), **_data(trace, reference)}
     policy = (
-        f"default-src 'none'; script-src {_hash(loader)} {_hash(script)}; style-src {_hash(style)};"
+        f"default-src 'none'; script-src {_hash(loader)} {_hash(script)}; style-src {_hash(STILL)} {_hash(style)};"
         " base-uri 'none'; form-action 'none'"
     )
     title = html.escape(_title(trace))
@@ -66,7 +66,7 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
         '<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="graphattn">\n<title>{title}</title>\n<style>{style}</style>\n'
+        f'<meta name="generator" content="graphattn">\n<title>{title}</title>\n<style>{STILL}</style>\n'
     )
     body = (
         f'<div id="page">\n<noscript>\n{still(trace)}</noscript>\n</div>\n'

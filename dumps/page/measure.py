@@ -15,16 +15,16 @@ TOGGLE = 20
 
 
 def box_size(box: Box, opens: bool = False) -> tuple[int, int]:
-    """Width and height of a box, in whole pixels."""
+    """Width and height of a box, in whole pixels, the width an even number: centres are whole, too."""
     if box.kind == "bar":
         line = f"{box.glyph} {' '.join(box.title)} · {' '.join(cell.label for cell in box.cells)}"
-        return round(text_width(line, SMALL)) + 2 * PADDING, 22
+        return 2 * round(text_width(line, SMALL) / 2) + 2 * PADDING, 22
     title = [f"{box.glyph} {box.title[0]}".strip(), *box.title[1:]] if box.title else [box.glyph]
     small = [*box.inside, *box.note]
     widths = [text_width(t, TITLE, bold=True) + 2 * TOGGLE * opens * (i == 0) for i, t in enumerate(title)]
     widths += [text_width(t, SMALL) for t in small]
     width = max(widths, default=0) + 2 * PADDING
-    return max(44, round(width)), 10 + LINE * len(title) + SMALL_LINE * len(small)
+    return max(44, 2 * round(width / 2)), 10 + LINE * len(title) + SMALL_LINE * len(small)
 
 
 def head_width(box: Box) -> int:

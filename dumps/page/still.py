@@ -17,6 +17,12 @@ ABOUT = (
     "A run of a graph, by graphattn. With scripts, boxes open in place and each number says how it came about;"
     " nothing is fetched or sent. Without, here are its picture and text."
 )
+STILL = (
+    ":root{color-scheme:light dark;background:light-dark(#fff,#11161c)}[data-theme=light]{color-scheme:light}"
+    "[data-theme=dark]{color-scheme:dark}.still{padding:12px 16px;font-family:Helvetica,Arial,sans-serif}"
+    ".still svg{max-width:100%;height:auto}.still pre{overflow-x:auto;font-size:13px}"
+)
+"""The style of what is shown without scripts."""
 TEXT_LIMIT = 8
 """Rows and columns of a tensor in the dump."""
 TEXT_SIZE = 2_900

@@ -106,6 +106,7 @@ def views(graph: Graph) -> dict[str, dict[str, Any]]:
 def _view(stage: Stage, scope: str | None) -> dict[str, Any]:
     boxes = [box for box in stage.picture.boxes.values() if box.frame == scope]
     place = {box.id: i for i, box in enumerate(boxes)}
+    aside = _aside(stage) if scope is None else set()
     between: list[dict[str, Any]] = []
     into: list[dict[str, Any]] = []
     leaving: list[dict[str, Any]] = []
@@ -119,7 +120,25 @@ def _view(stage: Stage, scope: str | None) -> dict[str, Any]:
             out = {"from": place[arrow.tail], **told}
             if all((o["from"], o["tensor"]) != (out["from"], out["tensor"]) for o in leaving):
                 leaving.append(out)
-    return {"boxes": [_box(stage, box) for box in boxes], "arrows": between, "in": into, "out": leaving}
+    told = [_box(stage, box) | ({"column": True} if box.id in aside else {}) for box in boxes]
+    return {"boxes": told, "arrows": between, "in": into, "out": leaving}
+
+
+def _aside(stage: Stage) -> set[str]:
+    """The boxes that stand beside the others: derivatives; decoders that read an encoder's result, with all
+    that leads to them alone and all that comes of them."""
+    picture = stage.picture
+    found = {box.id for box in picture.boxes.values() if BACKWARD.fullmatch(_scope(stage, box) or "")}
+    decoders = {arrow.head for arrow in picture.arrows if arrow.upward}
+    while decoders - found:
+        found |= decoders
+        decoders = {arrow.head for arrow in picture.arrows if arrow.tail in found}
+        leading = {arrow.tail for arrow in picture.arrows} - found
+        for arrow in picture.arrows:
+            if arrow.head not in found or arrow.upward:
+                leading.discard(arrow.tail)
+        decoders |= leading
+    return found
 
 
 def _arrow(stage: Stage, arrow: Arrow) -> dict[str, Any]:
@@ -146,8 +165,6 @@ def _box(stage: Stage, box: Box) -> dict[str, Any]:
     told: dict[str, Any] = {"kind": box.kind, "name": box.name, "width": width, "height": height}
     if scope is not None:
         told |= {"scope": scope, "head": head_width(box)}
-        if BACKWARD.fullmatch(scope):
-            told["column"] = True
     pairs = (
         ("family", box.family), ("glyph", box.glyph), ("title", list(box.title)),
         ("inside", list(box.inside)), ("note", list(box.note)), ("role", box.role),

@@ -75,7 +75,7 @@ def box(page: Any, name: str) -> Any:
 
 def cell(page: Any, at: int) -> Any:
     """A cell of the tensor that is chosen, by its flat place."""
-    return page.locator(".panel > .map").first.locator(f'[data-at="{at}"]')
+    return page.locator(".maps > .map").first.locator(f'[data-at="{at}"]')
 
 
 def formula(page: Any) -> list[str]:

@@ -182,10 +182,10 @@ def test_what_if_gives_what_python_gives(reader: Reader, block: Path):
         assert value(page) == "0.75"
         assert page.locator(".mark").count() >= 4  # this box and those below
         box(page, "residual").click()
-        shown = page.locator(".panel > .map .cell").all_inner_texts()
+        shown = page.locator(".maps > .map .cell").all_inner_texts()
         for text, number in zip(shown, nested.flat(expected["residual"]), strict=True):
             assert float(text) == pytest.approx(number, rel=1e-3, abs=1e-3)
-        assert page.locator(".panel > .map .moved").count() == 8  # one row
+        assert page.locator(".maps > .map .moved").count() == 8  # one row
         page.keyboard.press("Control+z")
         page.get_by_role("button", name="Undo").wait_for(state="detached")
         assert page.locator(".mark").count() == 0
@@ -194,7 +194,7 @@ def test_what_if_gives_what_python_gives(reader: Reader, block: Path):
 def shows(page: Any, name: str, expected: Any) -> None:
     """The cells of a tensor as the page shows them are these numbers."""
     box(page, name).click()
-    shown = page.locator(".panel > .map .cell").all_inner_texts()
+    shown = page.locator(".maps > .map .cell").all_inner_texts()
     for text, number in zip(shown, nested.flat(expected), strict=True):
         assert float(text.replace("·\nhidden", "0")) == pytest.approx(number, rel=1e-3, abs=1e-3)
 
@@ -209,7 +209,7 @@ def test_what_if_a_mask_let_a_token_see(reader: Reader, block: Path):
         page.get_by_role("button", name="What if it were true").click()
         assert value(page) == "true"
         shows(page, WEIGHTS, expected[WEIGHTS])
-        hidden = page.locator(".panel > .map").first.locator(".hidden")
+        hidden = page.locator(".maps > .map").first.locator(".hidden")
         assert hidden.count() == 5  # of six that the mask hides
         shows(page, "residual", expected["residual"])
         page.evaluate(f"location.hash = '#t={mask}&c=1,3'")
@@ -297,12 +297,12 @@ def test_two_runs_and_where_they_part(reader: Reader, two: Path):
         assert "the first to differ, though what goes into it agrees" in page.locator(".panel").inner_text()
         assert "the first to differ" in box(page, "attention.head1.scaled").get_attribute("aria-label")
         assert "differs" not in box(page, "attention.head0.scaled").get_attribute("aria-label")
-        yours = page.locator(".panel > .map .cell").first.inner_text()
+        yours = page.locator(".maps > .map .cell").first.inner_text()
         page.get_by_role("button", name="the reference", exact=True).click()
-        theirs = page.locator(".panel > .map .cell").first.inner_text()
+        theirs = page.locator(".maps > .map .cell").first.inner_text()
         assert float(yours) == pytest.approx(2 * float(theirs), rel=1e-3)
         page.get_by_role("button", name="difference", exact=True).click()
-        assert float(page.locator(".panel > .map .cell").first.inner_text()) == pytest.approx(
+        assert float(page.locator(".maps > .map .cell").first.inner_text()) == pytest.approx(
             float(theirs), rel=1e-3
         )
 

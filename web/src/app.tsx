@@ -198,20 +198,18 @@ function TensorPanel({ trace, state, setState, run, which, box, moved, differenc
       )}
       <p class="op muted">{op.glyph} {op.title}: {op.formula}</p>
       {node.warnings?.map((warning) => <p key={warning} class="remark">{warning}</p>)}
-      <HeatMap title={shortTitle(trace, tensor)} about={trace.describe(tensor)} record={record} labels={trace.labels(tensor)} values={values}
-        mask={run.masks[tensor] ?? null} share={trace.share(tensor) && !both} at={at} onSelect={pick} secret={secretTensor ? secret : undefined}
-        moved={both ? undefined : changedCells(tensor, yours)} />
+      <div class="maps">
+        <HeatMap title={shortTitle(trace, tensor)} about={trace.describe(tensor)} record={record} labels={trace.labels(tensor)} values={values}
+          mask={run.masks[tensor] ?? null} share={trace.share(tensor) && !both} at={at} onSelect={pick} secret={secretTensor ? secret : undefined}
+          moved={both ? undefined : changedCells(tensor, yours)} />
+        {state.heads && !secretTensor && heads.filter((other) => other !== tensor).map((other) => (
+          <HeatMap key={other} title={shortTitle(trace, other)} about="" record={trace.tensor(other)} labels={trace.labels(other)}
+            values={run.tensors[other] ?? null} mask={run.masks[other] ?? null} share={trace.share(other)}
+            at={at} moved={changedCells(other, run.tensors[other] ?? null)} onSelect={(cell) => go(other, cell)} />
+        ))}
+      </div>
       {heads.length > 1 && (
         <p><button type="button" aria-pressed={state.heads} onClick={() => setState((now) => ({ ...now, heads: !now.heads }))}>The others side by side</button></p>
-      )}
-      {state.heads && heads.length > 1 && !secretTensor && (
-        <div class="heads">
-          {heads.filter((other) => other !== tensor).map((other) => (
-            <HeatMap key={other} title={trace.tensor(other).name} about="" record={trace.tensor(other)} labels={trace.labels(other)}
-              values={run.tensors[other] ?? null} mask={run.masks[other] ?? null} share={trace.share(other)}
-              at={at} moved={changedCells(other, run.tensors[other] ?? null)} onSelect={(cell) => go(other, cell)} />
-          ))}
-        </div>
       )}
       {at === null || !yours ? (
         <p class="hint muted">Choose a cell to see how its number came about.</p>

@@ -1,6 +1,6 @@
 // The block diagram as SVG: boxes that open in place, arrows, and the keys that follow them.
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { BoxRecord } from "./contract.ts";
 import { HEADER, type Picture, type PlacedArrow, type PlacedBox } from "./layout.ts";
 
@@ -23,11 +23,20 @@ export interface DiagramProps {
 
 /** The room around the picture, so that scrolling can keep any box in its place; as in the style sheet. */
 const SLACK = 240;
+const EDGE = 12;
+/** Below the picture there is room for the buttons that change its size. */
+const BUTTONS = 50;
+/** How large the diagram is at first, at least and at most: so that all its width is seen, if it can be read. */
+const FIRST = [0.8, 1.4] as const;
+const SCALES = [0.2, 3] as const;
 
 export function Diagram(props: DiagramProps) {
   const { picture, anchor, selected } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const before = useRef<Picture | null>(null);
+  const before = useRef<{ picture: Picture; scale: number } | null>(null);
+  /** What was clicked: it is in sight, and stays under the pointer. */
+  const pointed = useRef<string | null>(null);
+  const [scale, setScale] = useState(0);
   const { boxes, arrows } = picture;
   const frames = boxes.filter((box) => box.open);
   const closed = boxes.filter((box) => !box.open);
@@ -37,34 +46,55 @@ export function Diagram(props: DiagramProps) {
     const area = scroller.current!;
     const box = picture.boxes.find((b) => b.id === selected);
     if (!box) return;
-    const [left, top] = [SLACK + box.x, SLACK + box.y];
-    const height = box.open ? HEADER : box.height;
+    const [left, top] = [SLACK + scale * box.x, SLACK + scale * box.y];
+    const [width, height] = [scale * box.width, scale * (box.open ? HEADER : box.height)];
     if (top < area.scrollTop + 8 || top + height > area.scrollTop + area.clientHeight - 8) {
-      area.scrollTop = top - area.clientHeight / 3;
+      area.scrollTop = within(top - area.clientHeight / 3, picture.height, area.clientHeight, BUTTONS);
     }
-    if (left < area.scrollLeft + 8 || left + box.width > area.scrollLeft + area.clientWidth - 8) {
-      area.scrollLeft = left + box.width / 2 - area.clientWidth / 2;
+    if (left < area.scrollLeft + 8 || left + width > area.scrollLeft + area.clientWidth - 8) {
+      area.scrollLeft = within(left + width / 2 - area.clientWidth / 2, picture.width, area.clientWidth);
     }
+  };
+  /** A place to scroll to from which nothing is seen but the picture, if it is large enough. */
+  const within = (wanted: number, size: number, room: number, after = EDGE): number => {
+    const [low, high] = [SLACK - EDGE, SLACK + scale * size + after - room];
+    return high < low ? (low + high) / 2 : Math.min(Math.max(wanted, low), high);
+  };
+  const fitting = (least: number, most: number, both: boolean): number => {
+    const area = scroller.current!;
+    const across = area.clientWidth / (picture.width + 2 * EDGE);
+    const down = both ? area.clientHeight / (picture.height + EDGE + BUTTONS) : Infinity;
+    return Math.min(Math.max(Math.min(across, down), least), most);
   };
 
   useLayoutEffect(() => {
     const area = scroller.current!;
     const old = before.current;
-    before.current = picture;
+    if (!scale) {
+      setScale(fitting(...FIRST, false));
+      return;
+    }
+    before.current = { picture, scale };
     if (!old) {
-      area.scrollLeft = Math.max(0, SLACK + picture.width / 2 - area.clientWidth / 2);
-      area.scrollTop = SLACK - 12;
-    } else if (old !== picture) {
+      area.scrollLeft = within(-Infinity, picture.width, area.clientWidth);
+      area.scrollTop = SLACK - EDGE;
+      reveal();
+    } else if (old.scale !== scale) {
+      const moved = (scroll: number, room: number) => SLACK + ((scroll + room / 2 - SLACK) * scale) / old.scale - room / 2;
+      area.scrollLeft = within(moved(area.scrollLeft, area.clientWidth), picture.width, area.clientWidth);
+      area.scrollTop = within(moved(area.scrollTop, area.clientHeight), picture.height, area.clientHeight, BUTTONS);
+    } else if (old.picture !== picture) {
       const find = (p: Picture) => p.boxes.find((box) => box.id === anchor);
-      const [was, is] = [find(old), find(picture)];
+      const [was, is] = [find(old.picture), find(picture)];
       if (was && is) {
-        area.scrollLeft += is.x + is.width / 2 - (was.x + was.width / 2);
-        area.scrollTop += is.y - was.y;
+        area.scrollLeft += scale * (is.x + is.width / 2 - (was.x + was.width / 2));
+        area.scrollTop += scale * (is.y - was.y);
       } else reveal();
     }
-  }, [picture]);
+  }, [picture, scale]);
   useEffect(() => {
-    if (anchor !== selected) reveal();
+    if (anchor !== selected && pointed.current !== selected) reveal();
+    pointed.current = null;
   }, [selected]);
 
   const focusOn = (box: PlacedBox | undefined) => {
@@ -84,19 +114,28 @@ export function Diagram(props: DiagramProps) {
     e.stopPropagation();
   };
   const stop = selected ?? closed[0]?.id;
+  const [width, height] = [picture.width * (scale || 1), picture.height * (scale || 1)];
   return (
-    <div class="diagram" ref={scroller} role="region" aria-label="Block diagram" tabIndex={-1}>
-      <div class="slack">
-        <svg class="picture" width={picture.width} height={picture.height} viewBox={`0 0 ${picture.width} ${picture.height}`} role="group"
-          aria-label={`${props.title}: arrow keys follow the arrows, Enter chooses, plus and minus open and close`}>
-          {frames.map((box) => (
-            <rect key={box.id} class={`frame depth${box.depth % 2}`} x={box.x} y={box.y} width={box.width} height={box.height} rx="8" />
-          ))}
-          <Arrows arrows={arrows} tensor={props.tensor} />
-          {boxes.map((box) => (
-            <BoxShape key={box.id} box={box} props={props} stop={box.id === stop} onKey={(e) => keys(e, box)} />
-          ))}
-        </svg>
+    <div class="stage">
+      <div class="diagram" ref={scroller} role="region" aria-label="Block diagram" tabIndex={-1}>
+        <div class="slack">
+          <svg class="picture" width={width} height={height} viewBox={`0 0 ${picture.width} ${picture.height}`} role="group"
+            aria-label={`${props.title}: arrow keys follow the arrows, Enter chooses, plus and minus open and close`}>
+            {frames.map((box) => (
+              <rect key={box.id} class={`frame depth${box.depth % 2}`} x={box.x} y={box.y} width={box.width} height={box.height} rx="8" />
+            ))}
+            <Arrows arrows={arrows} tensor={props.tensor} />
+            {boxes.map((box) => (
+              <BoxShape key={box.id} box={box} props={props} stop={box.id === stop} onKey={(e) => keys(e, box)}
+                onPick={() => { pointed.current = box.id; props.onSelect(box); }} />
+            ))}
+          </svg>
+        </div>
+      </div>
+      <div class="scale group" role="group" aria-label="Size of the diagram">
+        <button type="button" aria-label="Smaller" onClick={() => setScale(Math.max(SCALES[0], scale / 1.25))}>−</button>
+        <button type="button" onClick={() => setScale(fitting(SCALES[0], FIRST[1], true))}>fit</button>
+        <button type="button" aria-label="Larger" onClick={() => setScale(Math.min(SCALES[1], scale * 1.25))}>+</button>
       </div>
     </div>
   );
@@ -120,7 +159,15 @@ function Arrows({ arrows, tensor }: { arrows: PlacedArrow[]; tensor: number }) {
   );
 }
 
-function BoxShape({ box, props, stop, onKey }: { box: PlacedBox; props: DiagramProps; stop: boolean; onKey: (e: KeyboardEvent) => void }) {
+interface ShapeProps {
+  box: PlacedBox;
+  props: DiagramProps;
+  stop: boolean;
+  onKey: (e: KeyboardEvent) => void;
+  onPick: () => void;
+}
+
+function BoxShape({ box, props, stop, onKey, onPick }: ShapeProps) {
   const { record, x, y, width, open } = box;
   const canOpen = props.canOpen(record);
   const height = open ? HEADER : box.height;
@@ -140,7 +187,7 @@ function BoxShape({ box, props, stop, onKey }: { box: PlacedBox; props: DiagramP
       <g class={`box ${record.kind} family-${record.family ?? "other"} ${open ? "open" : ""} ${marks.filter(Boolean).join(" ")}`}
         data-box={box.id} data-name={record.name} role="button" tabindex={stop ? 0 : -1} aria-label={label(record, open, told)}
         aria-pressed={props.selected === box.id} aria-expanded={canOpen ? open : undefined}
-        onClick={() => props.onSelect(box)} onDblClick={() => canOpen && props.onToggle(box)} onKeyDown={onKey}>
+        onClick={onPick} onDblClick={() => canOpen && props.onToggle(box)} onKeyDown={onKey}>
         <rect x={x} y={y} width={width} height={height} rx={record.kind === "bar" ? 2 : 7} />
         <Texts record={record} x={x} y={y} width={width} open={open} />
         {told && <circle class={props.diverged.has(box.id) ? "mark differs" : "mark"} cx={x + 1} cy={y + 1} r={props.first === box.id ? 8 : 5} />}

@@ -274,19 +274,23 @@ interface Painted {
   lit?: ReadonlySet<number>;
 }
 
+/** Cells as high as these are hatched by lines where they are hidden; smaller ones by every fourth of them. */
+const HATCHED = 3;
+
 /** Pixels, in the colours of the style sheet. */
 function paint(canvas: HTMLCanvasElement, { values, mask, rows, columns, offset, scale, share, kind, secret, lit }: Painted): void {
   const context = canvas.getContext("2d");
   if (!context) return;
-  const [page, plus, minus, portion, hidden, edge] = ["page", "plus", "minus", "share", "masked", "lit"].map((name) =>
+  const [page, plus, minus, portion, hidden, hatch, edge] = ["page", "plus", "minus", "share", "masked", "hatch", "lit"].map((name) =>
     colourOf(canvas, name),
-  ) as [Rgb, Rgb, Rgb, Rgb, Rgb, Rgb];
+  ) as [Rgb, Rgb, Rgb, Rgb, Rgb, Rgb, Rgb];
+  const [wide, zoom] = [canvas.width / columns, canvas.height / rows];
   const image = context.createImageData(columns, rows);
   for (let i = 0; i < rows * columns; i++) {
     const at = offset + i;
     const value = values[at]!;
     let colour = page;
-    if (secret?.(at) || mask?.[at]) colour = hidden;
+    if (secret?.(at) || mask?.[at]) colour = zoom < HATCHED && mask?.[at] && (Math.floor(i / columns) + i % columns) % 4 === 0 ? hatch : hidden;
     else {
       const deep = Math.min(1, Math.abs(value) / (share || kind === "bool" ? 1 : scale || 1));
       // small shares among many tokens are to be seen: the root of a share
@@ -301,6 +305,15 @@ function paint(canvas: HTMLCanvasElement, { values, mask, rows, columns, offset,
   small.getContext("2d")!.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(small, 0, 0, canvas.width, canvas.height);
+  if (!mask || zoom < HATCHED) return;
+  context.strokeStyle = `rgb(${hatch.join()})`;
+  for (let i = 0; i < rows * columns; i++) {
+    if (!mask[offset + i] || secret?.(offset + i)) continue;
+    const [x, y] = [(i % columns) * wide, Math.floor(i / columns) * zoom];
+    context.moveTo(x, y + zoom);
+    context.lineTo(x + wide, y);
+  }
+  context.stroke();
 }
 
 type Rgb = [number, number, number];

@@ -14,6 +14,8 @@ const GAP_Y = 40;
 export const HEADER = 26;
 const MARGIN = 16;
 const SWEEPS = 24;
+/** How much straighter an arrow from a box to the next is than one that comes from far. */
+const MAIN = 3;
 
 // ---------------------------------------------------------------- skeletons
 
@@ -83,8 +85,9 @@ function build(view: ViewRecord, nested: boolean): Skeleton {
     chain.push(to);
     for (let i = 1; i < chain.length; i++) {
       const inside = i > 1 && i < chain.length - 1;
-      const straight = right ? (inside ? 1 : 0.02) : inside ? 4 : arrow.kind === "beside" ? 0.3 : 1;
-      links.push({ from: chain[i - 1]!, to: chain[i]!, weight: straight });
+      const line = chain.length === 2 && items[from]!.kind === "box" && items[to]!.kind === "box" ? MAIN : 1;
+      const weight = right ? (inside ? 1 : 0.02) : inside ? 4 : arrow.kind === "beside" ? 0.3 : line;
+      links.push({ from: chain[i - 1]!, to: chain[i]!, weight });
     }
     chains.push({
       items: chain, tensor: arrow.tensor, label: arrow.label ?? "", role: arrow.role, kind: arrow.kind ?? "plain", port: arrow.port,
@@ -325,7 +328,7 @@ function trimmed(views: Views, main: ViewRecord): Views {
 function crossing(arrow: Cross, picture: Picture): PlacedArrow {
   const tail = picture.boxes.find((box) => box.id === arrow.tail)!;
   const head = picture.boxes.find((box) => box.id === arrow.head)!;
-  const [x, y] = [tail.x + tail.width, tail.y + Math.min(tail.height, HEADER) / 2];
+  const [x, y] = [tail.x + tail.width, tail.y + tail.height - (tail.open ? 12 : tail.height / 2)];
   const [tx, ty] = [head.x, head.y + HEADER / 2];
   const bend = Math.max(40, (tx - x) / 2);
   return {
@@ -382,16 +385,26 @@ function arrange({ scope, tag, view }: Place, views: Views, open: ReadonlySet<st
   found.x = spread(found);
   const left = Math.min(0, ...items.map((_, i) => found.x[i]! - widths[i]! / 2));
   found.x = found.x.map((x) => x - left);
-  const right = Math.max(0, ...items.map((_, i) => found.x[i]! + widths[i]! / 2));
+  const right = Math.max(
+    0, ...items.map((_, i) => found.x[i]! + widths[i]! / 2),
+    ...bones.chains.map((chain) => (asideLabel(chain) ? found.x[chain.items[1]!]! + ASIDE + LETTER * chain.label.length : 0)),
+  );
   const pad = scope ? MARGIN : 0;
-  found.width = Math.max(right + 2 * pad, least);
+  found.width = 2 * Math.ceil(Math.max(right + 2 * pad, least) / 2); // whole centres: what is aligned stays so
   const shift = pad + (found.width - 2 * pad - right) / 2;
-  found.x = found.x.map((x) => x + shift);
+  found.x = found.x.map((x) => Math.round(x + shift));
+  const room = roomOf(found, found.x);
+  items.forEach((item, i) => {
+    const [least, most] = room(i);
+    const middle = found.width / 2;
+    if (item.kind === "box" && Math.abs(found.x[i]! - middle) <= NEAR && least - 1 <= middle && middle <= most + 1) found.x[i] = middle;
+  });
   return found;
 }
 
-/** Where an arrow meets an item: how far from its centre. */
-function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged): { from: Map<Chain, number>; to: Map<Chain, number> } {
+/** Where an arrow meets an item: how far from its centre. Places are chosen as if all were closed: what opens
+ * stays below what is above it, and its arrows bend to its ports. */
+function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged, closed = false): { from: Map<Chain, number>; to: Map<Chain, number> } {
   const from = new Map<Chain, number>();
   const to = new Map<Chain, number>();
   const leaving: Chain[][] = items.map(() => []);
@@ -406,15 +419,16 @@ function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged): 
     arriving[i]!.sort((a, b) => aside(a, -2) - aside(b, -2) || 0);
     const within = inner[i];
     const port = (kind: "in" | "out", tensor: number) => {
-      if (!within) return null;
+      if (!within || closed) return null;
       const found = within.skeleton.items.findIndex((other) => other.kind === kind && other.tensor === tensor);
       return found < 0 ? null : within.x[found]! - within.width / 2;
     };
-    const room = Math.min(24 * Math.max(0, arriving[i]!.length - 1), widths[i]! - 20);
-    arriving[i]!.forEach((chain, k) => {
-      const even = arriving[i]!.length > 1 ? -room / 2 + (room * k) / (arriving[i]!.length - 1) : 0;
-      to.set(chain, port("in", chain.tensor) ?? even);
-    });
+    const count = arriving[i]!.length;
+    const step = count > 1 ? Math.min(24, (widths[i]! - 20) / (count - 1)) : 0;
+    // of two arrows, the one from the box above goes straight down, the other stands beside it
+    const main = count === 2 ? arriving[i]!.filter((chain) => straight(chain, items)) : [];
+    const middle = main.length === 1 ? arriving[i]!.indexOf(main[0]!) : (count - 1) / 2;
+    arriving[i]!.forEach((chain, k) => to.set(chain, port("in", chain.tensor) ?? step * (k - middle)));
     const cells = item.kind === "box" ? chainCells(leaving[i]!) : new Map<Chain, number>();
     const residual = leaving[i]!.length > 1 ? Math.min(22, widths[i]! / 2 - 12) : 0;
     leaving[i]!.forEach((chain) => {
@@ -423,6 +437,11 @@ function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged): 
     });
   });
   return { from, to };
+}
+
+/** Whether an arrow leads from a box to the next rank, as the line does that everything hangs on. */
+function straight({ items: chain, kind }: Chain, items: Item[]): boolean {
+  return chain.length === 2 && kind === "plain" && items[chain[0]!]!.kind === "box";
 }
 
 /** Arrows that leave by ports of a bar, spread over it: from −½ to ½. */
@@ -441,7 +460,7 @@ function chainCells(chains: Chain[]): Map<Chain, number> {
 /** The centres: least squares of the bends of all arrows, rank by rank. */
 function spread(scope: Arranged): number[] {
   const { items, ranks, links, chains } = scope.skeleton;
-  const { from, to } = ends(scope);
+  const { from, to } = ends(scope, true);
   const shift = new Map<string, [number, number]>();
   for (const chain of chains) {
     shift.set(`${chain.items[0]} ${chain.items[1]}`, [from.get(chain)!, 0]);
@@ -454,6 +473,21 @@ function spread(scope: Arranged): number[] {
     near[b]!.push({ other: a, weight, offset: tail - head, above: true });
     near[a]!.push({ other: b, weight, offset: head - tail, above: false });
   }
+  // what stands between several boxes stands in the middle of all they take, however wide one of them is
+  const place = new Map(ranks.flatMap((row) => row.map((item, at) => [item, at] as const)));
+  items.forEach((_, hub) => {
+    for (const above of [true, false]) {
+      const around = near[hub]!.filter((n) => n.above === above && scope.inner[n.other] !== undefined && items[n.other]!.kind === "box");
+      const at = around.map((n) => place.get(n.other)!);
+      for (const link of around) {
+        const own = place.get(link.other)!;
+        const side = Number(own === Math.max(...at)) - Number(own === Math.min(...at));
+        const more = scope.inner[link.other] ? (side * (scope.widths[link.other]! - scope.skeleton.view.boxes[items[link.other]!.box]!.width)) / 2 : 0;
+        link.offset += more;
+        for (const back of near[link.other]!) if (back.other === hub) back.offset -= more;
+      }
+    }
+  });
   const x = new Array<number>(items.length).fill(0);
   const solve = (row: number[], use: (n: { above: boolean }) => boolean) => {
     const wanted = row.map((item) => {
@@ -474,7 +508,55 @@ function spread(scope: Arranged): number[] {
     for (const row of ranks) solve(row, sweep < 2 ? (n) => n.above : () => true);
     for (const row of [...ranks].reverse()) solve(row, sweep < 2 ? (n) => !n.above : () => true);
   }
+  straighten(scope, x, from, to);
   return x;
+}
+
+const NEAR = 24;
+
+/** Boxes that stand nearly below each other come to stand so, and long arrows bend as seldom as can be. */
+function straighten(scope: Arranged, x: number[], from: Map<Chain, number>, to: Map<Chain, number>): void {
+  const { items, chains } = scope.skeleton;
+  const room = roomOf(scope, x);
+  for (const chain of chains) {
+    const [tail, head] = [chain.items[0]!, chain.items.at(-1)!];
+    if (!straight(chain, items) || items[head]!.kind !== "box") continue;
+    const wanted = x[tail]! + from.get(chain)! - to.get(chain)!;
+    const [least, most] = room(head);
+    if (Math.abs(wanted - x[head]!) <= NEAR && wanted >= least && wanted <= most) x[head] = wanted;
+  }
+  for (const { items: chain } of chains) {
+    let run: number[] = [];
+    let [low, high] = [-Infinity, Infinity];
+    const settle = () => {
+      const mean = run.reduce((sum, item) => sum + x[item]!, 0) / run.length;
+      for (const item of run) x[item] = Math.min(Math.max(mean, low), high);
+    };
+    for (const item of chain.slice(1, -1)) {
+      const [least, most] = room(item);
+      if (Math.max(low, least) > Math.min(high, most)) {
+        settle();
+        [run, low, high] = [[], -Infinity, Infinity];
+      }
+      run.push(item);
+      [low, high] = [Math.max(low, least), Math.min(high, most)];
+    }
+    if (run.length) settle();
+  }
+}
+
+/** From where to where an item can move between those beside it. */
+function roomOf(scope: Arranged, x: number[]): (item: number) => [number, number] {
+  const { items, ranks } = scope.skeleton;
+  const place = new Map(ranks.flatMap((row) => row.map((item, at) => [item, at] as const)));
+  return (item) => {
+    const [row, at] = [ranks[items[item]!.rank]!, place.get(item)!];
+    const [before, after] = [row[at - 1], row[at + 1]];
+    return [
+      before === undefined ? -Infinity : x[before]! + apart(scope, before, item),
+      after === undefined ? Infinity : x[after]! - apart(scope, item, after),
+    ];
+  };
 }
 
 function apart({ skeleton: { items }, widths }: Arranged, a: number, b: number): number {
@@ -505,6 +587,14 @@ export function pooled(wanted: { centre: number; weight: number }[], least: numb
 }
 
 // ---------------------------------------------------------------- putting it into the picture
+
+/** A residual's label stands beside it on its way down, where nothing else is. */
+function asideLabel({ kind, items }: Chain): boolean {
+  return kind === "residual" && items.length > 2;
+}
+
+const ASIDE = 6;
+const LETTER = 6.2;
 
 function put(scope: Arranged, left: number, up: number, depth: number, picture: Picture): void {
   const { skeleton: bones, x, y, widths, heights, inner } = scope;
@@ -556,12 +646,14 @@ function arrow(
     path += Math.abs(nx - px) < 0.5 ? `V${n(ny)}` : `C${n(px)} ${n(py + bend)} ${n(nx)} ${n(ny - bend)} ${n(nx)} ${n(ny)}`;
     [px, py] = [nx, ny];
   }
-  const far = Math.abs(next - start[0]) > 150;
-  const aside = next > start[0] + 6 ? -1 : 1;
+  const aside = asideLabel(chain);
+  // on the side that the arrow does not turn to, nor the residual that leaves beside it
+  const beside = next > start[0] + 6 || bones.chains.some((other) => other.items[0] === first && other.kind === "residual") ? -1 : 1;
+  const second = bones.items[chain.items[1]!]!.rank;
   return {
-    id: name, path, label: chain.port ? "" : chain.label, role: chain.role, kind: chain.kind, tensor: chain.tensor,
-    labelX: far ? (start[0] + next) / 2 : start[0] + 5 * aside, labelY: start[1] + (far ? 14 : 13),
-    anchor: far ? "middle" : aside > 0 ? "start" : "end",
+    id: name, path, label: chain.port || (chain.kind === "residual" && !aside) ? "" : chain.label, role: chain.role, kind: chain.kind, tensor: chain.tensor,
+    labelX: aside ? point(chain.items[1]!, ASIDE) : start[0] + 5 * beside, labelY: aside ? up + (top[second]! + bottom[second]!) / 2 : start[1] + 13,
+    anchor: aside || beside > 0 ? "start" : "end",
     from: id(first), to: id(last), tip: items[last]!.kind === "out" ? null : [px, py],
   };
 }
