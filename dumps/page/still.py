@@ -25,7 +25,7 @@ STILL = (
 """The style of what is shown without scripts."""
 TEXT_LIMIT = 8
 """Rows and columns of a tensor in the dump."""
-TEXT_SIZE = 2_900
+TEXT_SIZE = 11_000
 """The most letters of the dump."""
 MOST_BOXES = 60
 MOST_CELLS = 300_000
@@ -57,8 +57,10 @@ def slim(drawn: str) -> str:
     """The picture without titles, links, fonts of each text, and digits that no one sees."""
     text = drawn[drawn.index("<svg") :].replace("\n", " ")
     text = re.sub(r"<title>.*?</title>|</?a\b[^>]*>|<!--.*?-->", "", text)
-    text = re.sub(r' (?:font-family|style|xlink:\w+|id|class)="[^"]*"', "", text)
-    text = re.sub(r'(?<=[ ",-])(\d+)\.(\d)\d*', lambda m: m[1] if m[2] == "0" else f"{m[1]}.{m[2]}", text)
+    text = re.sub(r' (?:font-family|style|xml:space|xmlns:xlink|xlink:\w+|id|class)="[^"]*"', "", text)
+    text = text.replace(' text-anchor="start"', "")
+    text = re.sub(r"\d{2,}\.\d+", lambda m: f"{float(m[0]):.0f}", text)
+    text = text.replace("&#45;", "-").replace("&#160;", "\u00a0")
     while (shorter := re.sub(r"<g>\s*</g>|(?<=>)\s+(?=<)", "", text)) != text:
         text = shorter
     return text.replace("<svg ", '<svg font-family="Helvetica,Arial,sans-serif" ', 1)
@@ -67,7 +69,9 @@ def slim(drawn: str) -> str:
 def _text(trace: Trace) -> str:
     if sum(spec.size for step in trace.steps for spec in step.specs) > MOST_CELLS:
         return "The run is too large for its text to be here; `graphattn trace` prints it."
-    text = trace_text(trace, decimals=3, limit=TEXT_LIMIT)
+    text = trace_text(trace, decimals=2, limit=TEXT_LIMIT, parameters=False)
+    text = re.sub(r"(?m)^ {7}", "", text)  # the margin, and what aligns the sizes of tensors
+    text = re.sub(r" {4,}(?=\w+ \d+ × |\d+ × \d|\d+ outputs)", "   ", text)
     if len(text) <= TEXT_SIZE:
         return text
     cut = text[:TEXT_SIZE].rpartition("\n\n")[0]
