@@ -1,6 +1,6 @@
 """A trace as one page to walk through: an HTML file that opens from disk and sends nothing.
 
-    page(trace, reference=None, theme="auto") -> str
+    page(trace, reference=None, theme="auto", comparison=None) -> str
     write_page(path, trace, ...) -> Path
     link(trace, tensor, index) -> str             `#t=…&c=…`, which goes behind the file's name
 
@@ -20,7 +20,7 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -45,18 +45,28 @@ MOST = 4_000_000
 """More numbers than these are not even packed."""
 
 
-def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> str:
+Judge = Callable[[], Mapping[str, Any]]
+
+
+def page(
+    trace: Trace, reference: Trace | None = None, theme: str = "auto", comparison: Judge | None = None
+) -> str:
     """The page of a trace, as HTML; with `reference`, a run of the same graph that it is held against.
 
-    theme: "auto" follows the reader's system. Raises a `GraphError` where the two runs are not of one
-    graph, or nothing was evaluated.
+    theme: "auto" follows the reader's system. comparison: gives what `compare` says of the two, as data
+    (`Comparison.data()`); without it, differences are shown, and none is marked. Raises a `GraphError` where
+    the two runs are not of one graph, or nothing was evaluated.
     """
     _check(trace, reference, theme)
     loader, script, style = _resource("loader.js"), _resource("page.js"), theme_css() + _resource("page.css")
-    data = {"style": packed_text(style), "script": packed_text(script), **_data(trace, reference)}
+    data = {
+        "style": packed_text(style),
+        "script": packed_text(script),
+        **_data(trace, reference, comparison and comparison()),
+    }
     policy = (
-        f"default-src 'none'; script-src {_hash(loader)} {_hash(script)}; style-src {_hash(STILL)} {_hash(style)};"
-        " base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hash(loader)} {_hash(script)};"
+        f" style-src {_hash(STILL)} {_hash(style)}; base-uri 'none'; form-action 'none'"
     )
     title = html.escape(_title(trace))
     # `<` opens no tag in JSON: it is written as <, which reads back as itself
@@ -75,22 +85,21 @@ def page(trace: Trace, reference: Trace | None = None, theme: str = "auto") -> s
     return f'<!DOCTYPE html>\n<html lang="en"{chosen}>\n<head>\n{head}</head>\n<body>\n{body}</body>\n</html>\n'
 
 
-def _data(trace: Trace, reference: Trace | None) -> dict[str, Any]:
+def _data(trace: Trace, reference: Trace | None, judged: Mapping[str, Any] | None) -> dict[str, Any]:
     """The contents, packed; with tensors left out that the page computes, where it would be too large."""
-    whole = contents(trace, reference, MOST)
+    whole = contents(trace, reference, MOST, judged)
     data = packed(whole)
     size = sum(len(numbers["bytes"]) for numbers in data["numbers"])
     if size > LARGEST:
         counted = sum(map(len, whole.numbers))
-        data = packed(contents(trace, reference, int(counted * LARGEST / size) // len(whole.numbers)))
+        most = int(counted * LARGEST / size) // len(whole.numbers)
+        data = packed(contents(trace, reference, most, judged))
     return data
 
 
-def write_page(
-    path: str | os.PathLike[str], trace: Trace, reference: Trace | None = None, theme: str = "auto"
-) -> Path:
-    """Write the page of a trace into a file, whole or not at all; the path."""
-    return write_text(path, page(trace, reference, theme))
+def write_page(path: str | os.PathLike[str], trace: Trace, *given: Any, **options: Any) -> Path:
+    """Write the `page` of a trace into a file, whole or not at all; the path."""
+    return write_text(path, page(trace, *given, **options))
 
 
 def link(trace: Trace, tensor: str, index: Sequence[int] = ()) -> str:

@@ -9,7 +9,8 @@
      "nodes":   [{name, op, operands: [tensor or null], outputs: [tensor], scope?, note, warnings?, absorbed?}],
      "scopes":  [{name, op or null, title, operands, outputs, parent, rules: [rule by output] or null}],
      "views":   {scope: view}  see `views.py`
-     "outputs": {name: tensor}, "aliases": {name: tensor}, "notes": [sentence]}
+     "outputs": {name: tensor}, "aliases": {name: tensor}, "notes": [sentence],
+     "compared": {"first": tensor or null, "relation": text, "by": {status: [tensor, …]}}}
 
 Operands, outputs, ops, rules, parents and tensors in views are numbers of places in these lists. `data`
 says where a tensor's numbers begin in the array; it is left out for a tensor of an op that only moves
@@ -47,11 +48,20 @@ class Contents:
     numbers: list[array.array[float]] = field(default_factory=list)
 
 
-def contents(trace: Trace, reference: Trace | None = None, most: int | None = None) -> Contents:
-    """What a page is told of a trace, and of another of the same graph that it is held against. Where
-    there are more than `most` numbers, the largest tensors that the page can compute are left out, and
-    `notes` names them."""
-    return _Writer(trace, reference, most).write()
+def contents(
+    trace: Trace,
+    reference: Trace | None = None,
+    most: int | None = None,
+    comparison: Mapping[str, Any] | None = None,
+) -> Contents:
+    """What a page is told of a trace, and of another of the same graph that it is held against, with what
+    `compare` says of the two (`Comparison.data()`). Where there are more than `most` numbers, the largest
+    tensors that the page can compute are left out, and `notes` names them."""
+    found = _Writer(trace, reference, most)
+    written = found.write()
+    if comparison is not None:
+        written.document["compared"] = found.compared(comparison)
+    return written
 
 
 class _Writer:
@@ -117,6 +127,19 @@ class _Writer:
             "notes": [*self._left_notes(), *(note for found in self.records for note in found.notes)],
         }
         return Contents(document, [self._numbers(found) for found in self.records])
+
+    def compared(self, comparison: Mapping[str, Any]) -> dict[str, Any]:
+        """What the comparison says, by the places of tensors here."""
+        place = {told["name"]: self.place[self.graph.resolve(told["name"])] for told in comparison["tensors"]}
+        by: dict[str, list[int]] = {}
+        for told in comparison["tensors"]:
+            by.setdefault(told["status"], []).append(place[told["name"]])
+        first = comparison["first"]
+        return {
+            "first": first and place[first["tensor"]],
+            "relation": first["relations"][0]["text"] if first and first["relations"] else "",
+            "by": by,
+        }
 
     # ------------------------------------------------------------ tensors
 

@@ -391,9 +391,14 @@ class Trace:
         return drawn if path is None else drawn.save(path)
 
     def page(self, path: Any, **options: Any) -> Any:
-        """Write the page to walk through this run into an .html file; see `graphattn.dumps.page`."""
+        """Write the page to walk through this run into an .html file; see `graphattn.dumps.page`. With
+        `reference`, another run of the same graph, it shows both, and what `compare` says of them."""
         from ..dumps.page import write_page
 
+        if options.get("reference") is not None:
+            from ..insight.compare import compare
+
+            options["comparison"] = lambda: compare(options["reference"], self).data()
         return write_page(path, self, **options)
 
     def show(self, theme: str = "auto", height: int = 640) -> Any:

@@ -77,6 +77,7 @@ DOORS = {  # (module, function, what it imports when it is called): why
     ("core.trace", "Trace.__str__", "dumps.trace_text"): "print(trace)",
     ("core.trace", "Trace.figure", "dumps.figure"): "trace.figure() draws its tensors",
     ("core.trace", "Trace.page", "dumps.page"): "trace.page() writes the page to walk through it",
+    ("core.trace", "Trace.page", "insight.compare"): "and holds it against another",
     ("core.trace", "Trace.show", "dumps.page"): "trace.show() puts that page into a notebook",
     ("core.trace", "Trace.table", "dumps.tensor_text"): "trace.table() shows single tensors",
     ("core.trace", "Trace.stats", "dumps.stats"): "trace.stats() is a line for each tensor",

@@ -50,7 +50,7 @@ def two(folder: Path) -> Path:
     wrong = specimen("block", causal=True).run(
         labels=TOKENS, patch={"attention.head1.scaled": right["attention.head1.scores"]}
     )
-    return write_page(folder / "two.html", wrong, right)
+    return wrong.page(folder / "two.html", reference=right)
 
 
 def value(page: Any) -> str:
@@ -295,6 +295,7 @@ def test_two_runs_and_where_they_part(reader: Reader, two: Path):
         page.get_by_role("button", name="First difference").click()
         assert page.locator("h2").inner_text() == "attention.head1.scaled"
         assert "the first to differ, though what goes into it agrees" in page.locator(".panel").inner_text()
+        assert "yours is the reference × 2, which is √d_k" in page.locator(".panel").inner_text()
         assert "the first to differ" in box(page, "attention.head1.scaled").get_attribute("aria-label")
         assert "differs" not in box(page, "attention.head0.scaled").get_attribute("aria-label")
         yours = page.locator(".maps > .map .cell").first.inner_text()
@@ -305,6 +306,19 @@ def test_two_runs_and_where_they_part(reader: Reader, two: Path):
         assert float(page.locator(".maps > .map .cell").first.inner_text()) == pytest.approx(
             float(theirs), rel=1e-3
         )
+
+
+def test_rounding_is_no_difference(reader: Reader, folder: Path):
+    """The page decides as `compare` does: by the precision of both, and what rounding can do."""
+    right = run_of("block")
+    shaken = [[x * (1 + 2**-51) for x in row] for row in right["attention.head1.scaled"]]
+    wrong = specimen("block", causal=True).run(labels=TOKENS, patch={"attention.head1.scaled": shaken})
+    path = wrong.page(folder / "near.html", reference=right)
+    with reader.reading(path, "#t=attention.head1.scaled") as page:
+        assert page.get_by_role("button", name="First difference").count() == 0
+        assert page.locator(".mark").count() == 0
+        told = page.locator(".panel").inner_text()
+        assert "largest difference" in told and "within the tolerance" in told
 
 
 def test_taking_away(reader: Reader, block: Path):

@@ -193,7 +193,7 @@ function TensorPanel({ trace, state, setState, run, which, box, moved, differenc
               {shown === "reference" ? "the reference" : shown}
             </button>
           ))}
-          <span class="muted"> {differs(differences, tensor)}</span>
+          <span class="muted"> {differences?.told(tensor)}</span>
         </div>
       )}
       <p class="op muted">{op.glyph} {op.title}: {op.formula}</p>
@@ -218,15 +218,6 @@ function TensorPanel({ trace, state, setState, run, which, box, moved, differenc
       )}
     </>
   );
-}
-
-function differs(differences: ReturnType<typeof difference>, tensor: number): string {
-  if (!differences) return "";
-  const largest = differences.largest[tensor]!;
-  if (largest === 0) return "the same in both";
-  const size = Number.isNaN(largest) ? "one has numbers where the other has none" : `largest difference ${largest.toPrecision(3)}`;
-  if (differences.first === tensor) return `${size}: the first to differ, though what goes into it agrees`;
-  return differences.differs.has(tensor) ? size : `${size}, which is rounding`;
 }
 
 interface ChosenProps {

@@ -114,6 +114,8 @@ export interface Contents {
   outputs: Record<string, number>;
   aliases: Record<string, number>;
   notes: string[];
+  /** What `compare` says of two runs: of each tensor that was recorded, and what the first to differ is. */
+  compared?: { first: number | null; relation: string; by: Record<string, number[]> };
 }
 
 /** What stands in the page's data block: everything packed. */

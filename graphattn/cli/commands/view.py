@@ -31,7 +31,6 @@ def command(
     numbers of each tensor, and how each came about. It opens from disk and sends nothing."""
     target = _target(output, source["source"])
     specimen = read_specimen(**source)
-    from graphattn.dumps.page import write_page
 
     with progress("evaluating") as say:
         if specimen.trace is not None:
@@ -46,7 +45,7 @@ def command(
 
             other = load_trace(reference)
         say("writing the page")
-        path = write_page(target, trace, other, theme)
+        path = trace.page(target, reference=other, theme=theme)
     wrote(path)
     if at_once:
         import webbrowser
