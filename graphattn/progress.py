@@ -2,6 +2,8 @@
 
     trace = run(graph, feeds, progress=True)
 
+A run that takes minutes and is not followed says so when it begins.
+
 Stopping it (Ctrl-C) leaves nothing behind: a run writes no files, and what writes files writes them whole.
 """
 
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,7 +24,11 @@ if TYPE_CHECKING:
 PER_SECOND = 2e8
 """About how many operations of arithmetic are done in a second (ten nanoseconds for a multiply-add)."""
 LONG = 10
-"""From so many seconds on it is said beforehand how long a run takes."""
+"""From so many seconds on it is said beforehand how long a run takes, where one follows it."""
+MINUTES = 120
+"""And from so many on where one does not."""
+CELLS = 1_000_000
+"""A graph of fewer cells is not asked what it costs, which takes a while itself."""
 
 
 @contextmanager
@@ -67,17 +74,36 @@ def counted(total: int, say: Callable[[str], None], beside: str = "") -> Callabl
 
 def expected(graph: Graph) -> str:
     """What a run of a graph costs, in words; '' where that is little, or not known."""
+    flops, seconds, told = _expected(graph)
+    return f"   ({flops:.1e} operations: about {told} in all)" if seconds >= LONG else ""
+
+
+def forewarn(graph: Graph, stacklevel: int) -> None:
+    """Warn of a run of a graph that takes minutes."""
+
+    def asked() -> str:
+        if sum(spec.size for node in graph.nodes.values() for spec in node.outputs) < CELLS:
+            return ""
+        flops, seconds, told = _expected(graph)
+        return f"about {told} ({flops:.1e} operations)" if seconds >= MINUTES else ""
+
+    if said := graph.kept("forewarned", asked):
+        warnings.warn(
+            f"this run takes {said}; engine='onnxruntime' is faster, and progress=True shows how far it is",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _expected(graph: Graph) -> tuple[float, float, str]:
+    """Operations, seconds and their wording; none where it is not known."""
     from graphattn.passes.cost import cost
 
     try:
         flops = cost(graph).flops
     except GraphError:
-        return ""
+        return 0.0, 0.0, ""
     seconds = flops / PER_SECOND
-    if seconds < LONG:
-        return ""
-    told = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-    return f"   ({flops:.1e} operations: about {told} in all)"
+    return flops, seconds, f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ from .. import __version__
 from ..core.errors import GraphError, suggest
 from ..core.words import tame
 from . import commands
-from .output import abandon_stdout, prepare_streams
+from .output import abandon_stdout, message, prepare_streams
 from .with_files import take_files
 
 GROUPS = (
@@ -79,6 +80,7 @@ class Commands(click.Group):
     ) -> Any:
         """Run a command line; always ends in SystemExit."""
         prepare_streams()
+        warnings.showwarning = _warn
         args = list(sys.argv[1:] if args is None else args) or ["--help"]
         try:
             code = super().main(args, prog_name or "graphattn", **{**extra, "standalone_mode": False})
@@ -98,6 +100,12 @@ class Commands(click.Group):
             _tell(sentence)
             sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _warn(said: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Tell a warning in its sentence alone; those that are not for people (deprecations) are not told."""
+    if category is UserWarning:
+        message(f"warning: {options_in(str(said))}")
 
 
 class _Left(Exception):
@@ -138,6 +146,7 @@ def _sentence(error: Exception) -> str | None:
 SPOKEN = (
     (r"\ballow_nonfinite=True", "--allow-nonfinite"),
     (r"\bforce=True", "--force"),
+    (r"\bengine='onnxruntime' is faster, and progress=True .*", "--engine onnxruntime is faster"),
     (r"\bnames=\{'([^']*)': '([^']*)'\}, the name in the reference", r"--name \1=\2, the name in A"),
     (r"^names(: | holds )", r"--name\1"),
     (r"\bprecision='exact'", "--exact"),

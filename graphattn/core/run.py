@@ -51,7 +51,8 @@ def run(
     happens. allow_nonfinite: let infinities and NaN in. engine: what computes, None for this interpreter
     or "onnxruntime" for ONNX Runtime, in doubles or, with numbers="float32", in these; what it cannot do in
     doubles is done in float32, of which the step warns. Listeners hear of its steps when all are done.
-    progress: say on a terminal what the run costs, where that is much, and how far it has come.
+    progress: say on a terminal what the run costs, where that is much, and how far it has come; without it a
+    run that takes minutes is warned of.
 
     Raises a `GraphError` that names what was wrong and what was expected. Inputs are never
     modified.
@@ -72,6 +73,10 @@ def run(
 
         with following(trace.graph) as listener:
             return _listened(trace, program, keep, (*listeners, listener))
+    if not listeners and trace.numbers is FLOAT:
+        from ..progress import forewarn
+
+        forewarn(trace.graph, stacklevel=3)
     if listeners or keep is not None:
         return _listened(trace, program, keep, listeners)
     recording = trace.recording

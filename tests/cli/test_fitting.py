@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import warnings
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +21,7 @@ from graphattn.dumps.latex import trace_latex
 from graphattn.dumps.markdown import trace_markdown
 from graphattn.dumps.trace_text import read_trace, trace_text
 from graphattn.passes.cost import cost
-from graphattn.progress import expected, following
+from graphattn.progress import expected, following, forewarn
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +198,42 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with following(small.graph) as listen:
         assert listen(seen[0]) is None
+
+
+def test_a_run_of_minutes_is_warned_of_once_for_each_place(monkeypatch):
+    small, large = specimen("block", n=3, d=4), Graph("large")
+    x = large.input("x", (3000, 3000))
+    large.matmul(x, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(small.graph, small.feeds)
+        with pytest.raises(UserWarning, match=r"^this run takes about 4 minutes \(5\.4e\+10 operations\); "):
+            forewarn(large, 1)
+    monkeypatch.setattr("graphattn.progress.CELLS", 0)
+    monkeypatch.setattr("graphattn.progress.MINUTES", 0)
+    graph = small.graph.at("primitive")  # which was not asked yet
+    with pytest.warns(UserWarning, match="progress=True shows how far it is$") as caught:
+        run(graph, small.feeds, level="primitive")
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(graph, small.feeds, level="primitive", progress=True)  # is followed
+        run(graph, small.feeds, level="primitive", listeners=[lambda step: None])
+
+
+def test_warnings_are_sentences_on_the_command_line(monkeypatch, tmp_path):
+    (tmp_path / "long.py").write_text(
+        "import warnings\nfrom graphattn.builtin import specimen\ngraph = specimen('block').graph\n"
+        "warnings.warn(\"this run takes long; engine='onnxruntime' is faster, and progress=True shows it\")\n"
+        "warnings.warn('of old names', DeprecationWarning)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = CliRunner().invoke(main, ["trace", str(tmp_path / "long.py"), "--tensor", "X"])
+    assert done.stderr.splitlines()[0] == "warning: this run takes long; --engine onnxruntime is faster"
+    assert "old names" not in done.stderr
 
 
 @pytest.mark.slow
