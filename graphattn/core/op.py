@@ -225,6 +225,8 @@ class Op:
     nonfinite: tuple[str, ...] = ()
     """Attributes that change nothing where every cell of the operands is finite: brief text shows them only
     elsewhere."""
+    poles: tuple[int, ...] = ()
+    """Slots of operands whose zeros count as not finite there: divisors."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Operands and outputs that play a known part (Q, K, V, weights), which colours them."""
     samples: tuple[Sample, ...] = ()

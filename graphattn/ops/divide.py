@@ -34,6 +34,6 @@ register(
     absorbing(
         "divide", "÷", "y = a / b", lambda numbers: numbers.divide, divide_absorbing,
         divide_cell_absorbing, "absorb_divide", linear=(("a",),), gradient=gradient,
-        onnx=onnx,
+        onnx=onnx, nonfinite=("absorb_zeros",), poles=(1,),
     )
 )  # fmt: skip

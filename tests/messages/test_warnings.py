@@ -74,6 +74,15 @@ def test_absorbed_zeros_are_mentioned_where_they_matter():
     assert "out = matmul(head.weights, v, absorb_zeros=True)" in str(run(g, wild, allow_nonfinite=True))
 
 
+@pytest.mark.parametrize(("a", "b", "told"), [(1.0, 2.0, False), (0.0, 0.0, True), (0.0, INF, True)])
+def test_absorbed_zeros_of_a_quotient_are_mentioned_where_they_matter(a, b, told):
+    g = Graph("g")
+    g.divide(g.input("a", ()), g.input("b", (2, 1)), absorb_zeros=True, name="y")
+    trace = run(g, {"a": a, "b": [[3.0], [b]]}, allow_nonfinite=True)
+    assert ("y = divide(a, b, absorb_zeros=True)" in str(trace)) == told
+    assert ("y = divide(a, b)" in str(trace)) == (not told)
+
+
 def test_a_cap_is_written_without_a_needless_point():
     g = Graph("g")
     g.softcap(g.input("x", (1, 2)), cap=2.0, name="capped")
