@@ -146,6 +146,7 @@ def _sentence(error: Exception) -> str | None:
 SPOKEN = (
     (r"\ballow_nonfinite=True", "--allow-nonfinite"),
     (r"\bforce=True", "--force"),
+    (r"^engine='onnxruntime' needs", "--engine onnxruntime needs"),
     (r"\bengine='onnxruntime' is faster, and progress=True .*", "--engine onnxruntime is faster"),
     (r"\bnames=\{'([^']*)': '([^']*)'\}, the name in the reference", r"--name \1=\2, the name in A"),
     (r"^names(: | holds )", r"--name\1"),

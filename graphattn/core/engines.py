@@ -12,6 +12,13 @@ PRECISIONS = ("float", "float32")
 """The numbers that engines compute with."""
 
 
+def lacking(error: ImportError) -> GraphError:
+    """What to say where a package is missing that an engine is made of."""
+    return GraphError(
+        f"engine='onnxruntime' needs the package {error.name}: pip install 'graphattn[onnxruntime]'"
+    )
+
+
 def need_engine(engine: Any) -> None:
     """Refuse what is no engine."""
     if engine not in ENGINES:

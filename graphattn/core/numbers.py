@@ -210,7 +210,7 @@ def _mpmath(digits: int = 50) -> Numbers:
     try:
         import mpmath
     except ImportError:
-        raise GraphError("mpmath numbers need the package mpmath: pip install mpmath") from None
+        raise GraphError("mpmath numbers need the package mpmath: pip install 'graphattn[mpmath]'") from None
     context: Any = mpmath.MPContext()
     context.dps = digits
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import nested
 from .elsewhere import meant
-from .engines import PRECISIONS, need_engine
+from .engines import PRECISIONS, lacking, need_engine
 from .errors import GraphError, suggest
 from .graph import Graph
 from .interpreter import Plan, plan_of, read_feeds
@@ -162,8 +162,10 @@ def _elsewhere(
     """The trace of a run that an engine does."""
     recording, plan = trace.recording, trace.recording.plan
     kept = None if keep is None else _kept(plan, _names(keep, "keep"))
-    from ..onnx.engine import evaluate
-
+    try:
+        from ..onnx.engine import evaluate
+    except ImportError as error:
+        raise lacking(error) from None
     evaluate(recording, precision, replaced)
     for step in trace.steps:
         for listener in listeners:

@@ -16,12 +16,15 @@ from collections.abc import Sequence
 from typing import Any
 from unittest import SkipTest
 
-from onnx import ModelProto, defs, helper, shape_inference
-from onnx.backend import base
-
 from ..core.errors import GraphError
 from ..core.nested import flat
 from .importing import load
+from .reading import package
+
+package()  # says how to get it where it is missing
+
+from onnx import ModelProto, defs, helper, shape_inference  # noqa: E402
+from onnx.backend import base  # noqa: E402
 
 STORED = ("input", "parameter", "constant", "reshape")
 """Ops that compute nothing: a graph of these alone was computed while it was read."""

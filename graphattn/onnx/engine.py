@@ -24,6 +24,7 @@ from weakref import finalize
 
 import numpy as np
 
+from ..core.engines import lacking
 from ..core.errors import GraphError
 from ..core.graph import Graph, Ref
 from ..core.names import owners
@@ -222,7 +223,5 @@ def _runtime() -> Any:
         import onnx  # noqa: F401
         import onnxruntime  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise GraphError(
-            f"engine='onnxruntime' needs the package {error.name}: pip install 'graphattn[onnxruntime]'"
-        ) from None
+        raise lacking(error) from None
     return onnxruntime

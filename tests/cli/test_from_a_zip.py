@@ -19,7 +19,9 @@ RUNS = (
     ("figure", "block", "head0.weights", "-o", "weights.svg"),
     ("export", "block", "block.c"), ("golden", "block", "-o", "golden"), ("ops", "softmax"),
     ("trace", "block", "-o", "run.json"), ("compare", "run.json", "run.json"),
-    ("diagnose", "block", "run.json"),
+    ("diagnose", "block", "run.json"), ("worksheet", "attention", "-o", "sheets"),
+    ("export", "block", "block.onnx"), ("trace", "block.onnx"), ("trace", "block", "--engine", "onnxruntime"),
+    ("experiments", "-o", "lab"), ("check", "lab/model.py"), ("workbook", "attention", "-o", "book.xlsx"),
 )  # fmt: skip
 
 IN_ONE = """

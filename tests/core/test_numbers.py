@@ -272,7 +272,7 @@ def test_a_type_that_is_not_installed_is_told(monkeypatch):
     try:
         with pytest.raises(GraphError) as caught:
             numbers.of("mpmath")
-        assert str(caught.value) == "mpmath numbers need the package mpmath: pip install mpmath"
+        assert str(caught.value) == "mpmath numbers need the package mpmath: pip install 'graphattn[mpmath]'"
     finally:
         numbers._made.cache_clear()
 
