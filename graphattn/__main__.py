@@ -1,5 +1,4 @@
-"""`python -m graphattn` and `graphattn` are the command line, which Ctrl-C stops in one sentence from the
-first import on."""
+"""`graphattn` and `python -m graphattn` are the command line, which Ctrl-C stops from its first import on."""
 
 import sys
 
