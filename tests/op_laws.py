@@ -23,6 +23,7 @@ from graphattn.core.axes import Spec
 from graphattn.core.cells import Cell, evaluate, sources
 from graphattn.core.interpreter import function_of, padded
 from graphattn.core.op import LEVELS, OPS, Op, Sample
+from graphattn.dumps.graph_text import graph_text, parse_graph
 from graphattn.passes.zoom import expand_all, fuse, zoom
 
 EPSILON = 2.0**-53
@@ -67,8 +68,9 @@ def kind_of(value: Any) -> str:
     return "bool" if kinds == {bool} else "int" if kinds == {int} else "float"
 
 
-def call(op: Op, sample: Sample, what: str, named: bool = True) -> Call:
-    """The graph of a sample. Axes are named by their size, so that names agree where sizes do."""
+def call(op: Op, sample: Sample, what: str, names: list[tuple[str | None, ...] | None] | None = None) -> Call:
+    """The graph of a sample. Axes have the `names` that are given for each operand; else they are named by their
+    size, so that names agree where sizes do."""
     graph = Graph("sample")
     feeds: dict[str, Any] = {}
     tensors: list[Any] = []
@@ -77,7 +79,7 @@ def call(op: Op, sample: Sample, what: str, named: bool = True) -> Call:
             tensors.append(None)
             continue
         shape = nested.shape_of(value)
-        axes = tuple(f"axis{size}" for size in shape) if named else None
+        axes = tuple(f"axis{size}" for size in shape) if names is None else names[slot]
         tensors.append(graph.input(f"x{slot}", shape, axes, kind_of(value)))
         feeds[f"x{slot}"] = value
     outputs = graph.apply(op, *tensors, **sample.attributes, name="y")
@@ -429,6 +431,47 @@ def zooming(op: Op) -> Iterator[str]:
                 yield f"{c.what}: fuse(zoom(g, {level!r})) is not g: {back.notes}"
 
 
+MANY = 4
+"""With more operands than this, only some combinations of named and unnamed ones are tried."""
+
+
+def axis_names(op: Op) -> Iterator[str]:
+    """With any operands unnamed, or named each in its own way, the shape rule names the axes as the expansion
+    does; fuse(zoom(g)) == g; and a graph is read back from its text."""
+    for i, sample in enumerate(op.samples):
+        for j, names in enumerate(_namings(op.name, sample)):
+            try:
+                c = call(op, sample, f"{op.name}, sample {i}, naming {j}", names)
+            except GraphError:  # names that do not go together
+                continue
+            c.graph.output(**{f"result{port}": tensor for port, tensor in enumerate(c.outputs)})
+            for level in LEVELS if len(sample.operands) <= MANY else ("primitive",):
+                fine = zoom(c.graph, level)
+                told = f"{c.what}, level {level}"
+                for tensor in c.outputs:
+                    if fine.spec(fine.resolve(tensor.name)) != tensor.spec:
+                        was = fine.spec(fine.resolve(tensor.name))
+                        yield f"{told}: {tensor.name} is {tensor.spec}, and its expansion is {was}"
+                if fuse(fine) != c.graph:
+                    yield f"{told}: fuse(zoom(g)) is not g: {fuse(fine).notes}"
+                if parse_graph(graph_text(fine)) != fine:
+                    yield f"{told}: the text gives another graph"
+
+
+def _namings(seed: str, sample: Sample) -> Iterator[list[tuple[str | None, ...] | None]]:
+    """Axes for each operand: all combinations of named by size and unnamed, then some axes named, then names
+    that no other operand has."""
+    shapes = [() if value is None else nested.shape_of(value) for value in sample.operands]
+    dice = random.Random(seed)
+    few = len(shapes) <= MANY
+    drawn = ([dice.random() < 0.5 for _ in shapes] for _ in range(MANY))
+    for named in itertools.product((True, False), repeat=len(shapes)) if few else drawn:
+        yield [tuple(f"axis{n}" for n in shape) if on else None for on, shape in zip(named, shapes)]
+    for _ in range(2 * MANY if few else MANY):
+        yield [tuple(dice.choice((f"axis{n}", None)) for n in shape) for shape in shapes]
+    yield [tuple(f"x{slot}_{place}" for place in range(len(shape))) for slot, shape in enumerate(shapes)]
+
+
 def rest(op: Op) -> Iterator[str]:
     """Cost is a whole number, the note is text, warnings are sentences, values keep to the range."""
     for c in calls(op):
@@ -545,5 +588,5 @@ def added(p: float, a: Any, q: float, b: Any) -> Any:
 LAWS = (
     linearity,
     record, signatures, handing_on, shapes, expansion, rounding, explanation, masks, rejections, purity,
-    zooming, rest,
+    zooming, axis_names, rest,
 )  # fmt: skip

@@ -185,6 +185,14 @@ def an_expansion_that_turns_minus_zero_into_zero():
     return replace(sound.scale, expand=expand)
 
 
+@caught_by(op_laws.axis_names)
+def a_shape_rule_that_keeps_all_names_or_none():
+    def shape(x: Spec, *, axis: int = -1, empty: str = "zero") -> Spec:
+        return Spec(x.shape, x.axes if None not in x.axes else ())
+
+    return replace(sound.softmax, shape=shape)
+
+
 @caught_by(op_laws.zooming)
 def an_expansion_that_is_another_one_each_time():
     turns = itertools.count()
