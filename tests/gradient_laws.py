@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from op_laws import Call, call, calls, mapped
+from op_laws import Call, call, calls, mapped, same_bits
 
 from graphattn import run
 from graphattn.core import nested
@@ -40,6 +40,30 @@ def second_order(op: Op) -> Iterator[str]:
     """So is the gradient of the gradient, with respect to operands and cotangents."""
     for c in tame(op):
         yield from _wrong(c, second(c))
+
+
+def one_cell(op: Op) -> Iterator[str]:
+    """The gradient of one cell of a result: 1 where no cotangent is fed; 2 doubles each number."""
+    for c in tame(op):
+        result = next(tensor for tensor in c.outputs if tensor.kind == "float" and tensor.spec.size)
+        at = ", ".join(["-1:"] * result.spec.rank)
+        last = c.graph.slice(result, at, name="cell") if at else result
+        once = differentiate(c.graph, last.name, _names(c)[1])
+        (seed,) = once.cotangents.values()
+        shape = once.graph.nodes[seed].outputs[0].shape
+        unfed, one, two = (
+            run(
+                once.graph,
+                {**c.feeds, **({seed: nested.full(shape, fed)} if fed else {})},
+                allow_nonfinite=True,
+            )
+            for fed in (None, 1.0, 2.0)
+        )
+        for name in once.gradients.values():
+            if not same_bits(unfed[name], one[name]):
+                yield f"{c.what}: {name} is {unfed[name]} where no cotangent is fed, and {one[name]} with 1"
+            if two[name] != mapped(lambda x: 2.0 * x, one[name]):
+                yield f"{c.what}: {name} is {two[name]} with 2 as cotangent, and {one[name]} with 1"
 
 
 def _wrong(c: Call, report: GradientReport) -> Iterator[str]:
@@ -106,4 +130,4 @@ def smooth(c: Call) -> bool:
     return all(1e-3 < abs(v) < 50 or v == -math.inf for v in cells) and len(set(cells)) == len(cells)
 
 
-LAWS = (ruled, first_order, second_order)
+LAWS = (ruled, first_order, second_order, one_cell)

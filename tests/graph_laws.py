@@ -21,9 +21,11 @@ from random_graphs import Case, build
 
 import graphattn.passes
 from graphattn import Graph, Trace, run, steps
+from graphattn.core.graph import Scope
 from graphattn.core.op import LEVELS
 from graphattn.passes.bind import bind
 from graphattn.passes.dead_code import dead_code
+from graphattn.passes.gradient import differentiate
 from graphattn.passes.verify import verify
 from graphattn.passes.zoom import fuse, zoom
 
@@ -225,4 +227,61 @@ def binding(case: Case, bind: Pass = bind) -> Iterator[str]:
     yield from (f"bound: {told}" for told in changed(full, after, full.names))
 
 
-LAWS = (zooming, repeating, choosing, patching, restoring, naming, passing, pruning, binding)
+CHANGES: tuple[dict[str, Callable[[Graph, Any], object]], ...] = (
+    {
+        "an output": lambda g, x: g.output(another=x),
+        "an alias": lambda g, x: g.adopt_alias("alias", x.ref),
+    },
+    {
+        "a scope": lambda g, x: g.adopt_scope(Scope("scope")),
+        "a scope that goes": lambda g, x: g.forget_scope("scope"),
+    },
+    {
+        "a node": lambda g, x: g.negate(x, name="after") if x.kind == "float" else None,
+        "a title": lambda g, x: setattr(g, "title", "another"),
+    },
+)
+"""What may come or go between two calls; of each graph one group is tried."""
+
+
+def changing(case: Case) -> Iterator[str]:
+    """A graph that is changed after it was zoomed, run, differentiated and looked through gives what one gives
+    that was never asked before."""
+    asked, fresh = build(case.moves), build(case.moves)
+    place = sum(map(len, asked.graph.nodes))  # as good as drawn, and the same each time
+    _asked(asked)
+    for what, change in CHANGES[place % len(CHANGES)].items():
+        for one in (asked, fresh):
+            change(one.graph, one.pool[place % len(one.pool)])
+        new = _asked(Case(fresh.moves, copy.copy(fresh.graph), fresh.feeds))
+        for told, old, now in zip(LOOKED, _asked(asked), new, strict=True):
+            if old != now:
+                yield f"{what}: {told} is not that of a graph that was not asked before"
+
+
+LOOKED = (
+    "the zoom to op",
+    "the zoom to primitive",
+    "its fusion",
+    "a run",
+    "the outputs",
+    "the names",
+    "the gradient",
+)
+
+
+def _asked(case: Case) -> list[Any]:
+    """What a graph gives when it is asked for all that is kept with it."""
+    graph = case.graph
+    fine = graph.at("primitive")
+    trace = evaluated(graph, case.feeds)
+    last = next(reversed(graph.outputs.values()))
+    slope = last.kind == "float" and last.spec.size and differentiate(graph, last.name)
+    return [
+        graph.at("op"), fine, fuse(fine), trace, repr(trace.outputs),
+        [(name, graph.resolve(name)) for name in graph.tensor_names()],
+        slope and (slope.graph, slope.gradients),
+    ]  # fmt: skip
+
+
+LAWS = (zooming, repeating, choosing, patching, restoring, naming, passing, pruning, binding, changing)

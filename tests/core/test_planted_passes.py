@@ -48,6 +48,26 @@ def rebuilt(graph, change):
     return rebuild.finish()
 
 
+@pytest.mark.parametrize("place", range(len(graph_laws.CHANGES)))
+def test_what_is_kept_beyond_a_change_is_caught(case, monkeypatch, place):
+    monkeypatch.setattr(graph_laws, "CHANGES", graph_laws.CHANGES[place : place + 1])
+    assert list(graph_laws.changing(case)) == []
+    monkeypatch.setattr(Graph, "_changed", lambda graph: graph._names.changed())
+    monkeypatch.setattr(Graph, "_insert", kept_after(Graph._insert))
+    assert list(graph_laws.changing(case))
+
+
+def kept_after(insert):
+    """A graph to which a node is added, but that keeps what it was asked for before."""
+
+    def wrong(graph, node):
+        kept = dict(graph._cache)
+        insert(graph, node)
+        graph._cache.update(kept)
+
+    return wrong
+
+
 # ---------------------------------------------------------------- passes
 
 

@@ -55,6 +55,11 @@ def test_the_culprit_is_named():
     assert " tame: x0: " not in told and " tame: x2: " not in told
 
 
+def test_a_gradient_that_is_not_proportional_to_its_cotangent_is_seen():
+    squared = replace(OPS["relu"], gradient=lambda g, dy, y, x: (g.multiply(dy, dy),))
+    assert list(gradient_laws.one_cell(squared)) and not list(gradient_laws.one_cell(OPS["relu"]))
+
+
 def test_an_op_without_a_gradient_is_seen():
     assert list(gradient_laws.ruled(replace(OPS["exp"], gradient=None)))
     assert not list(gradient_laws.ruled(replace(OPS["softmax"], gradient=None)))  # that of its expansion

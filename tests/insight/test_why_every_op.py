@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from op_laws import calls, disturbed
+from every_op import every_op
+from op_laws import calls, disturbed, emptied
 from why_laws import cells, problems
 
 import graphattn.ops  # noqa: F401  (fills the registry)
@@ -28,6 +29,16 @@ def test_recomputes(name, level):
         trace = run(c.graph, c.feeds, level=level, allow_nonfinite=True)
         for tensor in c.names:
             for index in cells(trace, tensor, 1 if whole else 2, f"{c.what} {level}"):
+                assert list(problems(trace, tensor, index)) == [], c.what
+
+
+@pytest.mark.parametrize("level", ["op", "primitive"])
+@pytest.mark.parametrize("op", every_op(lambda op: op.samples))
+def test_sums_of_nothing_recompute(op, level):
+    for c in emptied(op):
+        trace = run(c.graph, c.feeds, level=level, allow_nonfinite=True)
+        for tensor in c.names:
+            for index in cells(trace, tensor, 1, f"{c.what} {level}"):
                 assert list(problems(trace, tensor, index)) == [], c.what
 
 

@@ -185,6 +185,11 @@ def an_expansion_that_turns_minus_zero_into_zero():
     return replace(sound.scale, expand=expand)
 
 
+@caught_by(op_laws.sums_of_nothing)
+def a_kernel_that_gives_1_for_a_sum_of_no_terms():
+    return spoiled(sound.linear, lambda row: [v or 1.0 for v in row])
+
+
 @caught_by(op_laws.axis_names)
 def a_shape_rule_that_keeps_all_names_or_none():
     def shape(x: Spec, *, axis: int = -1, empty: str = "zero") -> Spec:
