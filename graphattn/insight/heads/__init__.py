@@ -127,9 +127,8 @@ def heads(trace: Trace) -> Heads:
     """Every head of a trace with its scores. Raises a `GraphError` where it has none with a square map."""
     tokens = tokens_of(trace)
     found = []
-    for name, value, hidden in maps(trace):
-        a = Map(value, tokens, hidden)
-        found.append(Head(name, means(measure(a)), means(measure(a.even())), value))
+    for name, value, sums, even in scores(trace, tokens):
+        found.append(Head(name, means(sums), means(even), value))
     if not found:
         raise GraphError(
             f"graph {trace.graph.name!r} has no head whose queries and keys are the same tokens;"
@@ -143,6 +142,17 @@ def tokens_of(trace: Trace) -> tuple[str, ...]:
     n = max((len(value) for _, value, _ in maps(trace)), default=0)
     labels = trace.labels.get("token", ())
     return tuple(labels) if len(labels) == n else tuple(f"#{i}" for i in range(n))
+
+
+def scores(trace: Trace, tokens: Sequence[str]) -> Iterator[tuple[str, Any, Scores, Scores]]:
+    """(head, its weights, its sums, those of an even head in its place) for every map."""
+    even: dict[Any, Scores] = {}  # one for all heads that see the same keys
+    for name, value, hidden in maps(trace):
+        a = Map(value, tokens, hidden)
+        seen = None if hidden is None else tuple(map(tuple, hidden))
+        if seen not in even:
+            even[seen] = measure(a.even())
+        yield name, value, measure(a), even[seen]
 
 
 def maps(trace: Trace) -> Iterator[tuple[str, Any, Any]]:
@@ -188,4 +198,4 @@ def means(sums: Scores) -> dict[str, float | None]:
     return {name: total / count if count else None for name, (total, count) in sums.items()}
 
 
-__all__ = ["Head", "Heads", "attention_maps", "heads", "is_part", "maps", "means", "measure"]
+__all__ = ["Head", "Heads", "attention_maps", "heads", "is_part", "maps", "means", "scores"]

@@ -24,8 +24,7 @@ from typing import Any
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.specimen import Specimen
-from . import Head, Heads, maps, means, measure, tokens_of
-from .patterns import Map
+from . import Head, Heads, means, scores, tokens_of
 
 Read = Callable[[str], Specimen]
 Sums = dict[str, list[dict[str, list[float]]]]
@@ -94,11 +93,10 @@ def sums_of(read: Read, text: str, engine: str | None = None) -> Sums:
     if engine is not None:
         specimen = replace(specimen, graph=_known(specimen.graph), engine=engine)
     trace = specimen.run()
-    tokens = tokens_of(trace)
-    found: Sums = {}
-    for name, value, hidden in maps(trace):
-        a = Map(value, tokens, hidden)
-        found[name] = [{p: list(pair) for p, pair in measure(each).items()} for each in (a, a.even())]
+    found: Sums = {
+        name: [{pattern: list(pair) for pattern, pair in each.items()} for each in both]
+        for name, _, *both in scores(trace, tokens_of(trace))
+    }
     if not found:
         raise GraphError("the model has no head whose queries and keys are the same tokens; expected one")
     return found

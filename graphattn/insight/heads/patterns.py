@@ -17,7 +17,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 SEPARATORS = frozenset(("[SEP]", "</s>", "<sep>", "<eos>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>"))
@@ -110,6 +110,7 @@ def _before(tokens: Sequence[str], i: int) -> list[int]:
     return [j for j in range(i) if tokens[j] == tokens[i]]
 
 
+@cache
 def _is_mark(token: str) -> bool:
     text = token.removeprefix("##").strip("␣")
     return bool(text) and all(unicodedata.category(letter)[0] == "P" for letter in text)
