@@ -1,4 +1,4 @@
-"""`python benchmarks/corpus.py MODEL [--engine onnxruntime]`: heads over many sentences, on one process and on more.
+"""`python benchmarks/corpus.py MODEL [--engine onnxruntime]`: heads over many sentences, one process and more.
 
 MODEL is a model's folder, or toy. The same sentences, drawn from a few words:
 
