@@ -12,7 +12,7 @@ exactly as it was observed. Where nothing fits, nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,8 +26,9 @@ from .accuracy import Accuracy, accuracy_of
 from .backward import Backward, differentiated
 from .classes import classes, same
 from .cut import plain
+from .judge import Judge
 from .levels import Level, levels
-from .observed import read_observed
+from .observed import Observed, read_observed
 from .pairs import look_for_pairs
 from .result import VERDICTS as VERDICTS
 from .result import Diagnosis as Diagnosis
@@ -66,9 +67,9 @@ def diagnose(
     accuracy = accuracy_of([o.theirs for o in theirs], precision)
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
     stages = list(levels(graph, theirs, fed, accuracy, declared))
-    judge = stages[0].judge
-    if judge.right:
-        return _right(graph, accuracy, stages[0], search)
+    right = next((level for level in (stages[0], stages[0].uncut) if level.judge.right), None)
+    if right is not None:
+        return _right(graph, accuracy, right, search)
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
         return _blank(graph, accuracy, stages, search)
     hits = _gradients(search, stages, backward) if backward else search.singles(stages)
@@ -77,18 +78,30 @@ def diagnose(
     if not hits and stages[0].stands and not search.over:
         one_by_one = _one_by_one(search, stages)
         if one_by_one:
-            findings = [_finding(group, None, fed) for group in one_by_one]
+            findings = [_finding(group, None, fed, of) for of, group in one_by_one.items()]
             done = _done("mistake", findings, graph, accuracy, stages[0], search)
+            done.together = True
             done.notes.append(
                 "no one mistake explains it all: each of these explains one tensor from its inputs"
             )
             return done
+    compared = None if hits else _compared(graph, fed, recording, len(theirs))
+    if compared is not None and compared.agrees:
+        done = _done("harmless", [], graph, accuracy, stages[0], search)
+        done.comparison = compared
+        return done
+    if not hits and stages[0].stands:
+        search.budget = search.seconds + (SINGLES if budget is None else budget)
+        for part in _parts(stages[0].uncut.judge):
+            hits = hits or search.singles(
+                [replace(stage, together=True, judged=part, others={}) for stage in stages]
+            )
     if not hits and pairs and not search.over:
         search.budget = search.seconds + (PAIRS if budget is None else budget)
         hits = look_for_pairs(search, stages)
     if not hits:
         done = _done("unexplained", [], graph, accuracy, stages[0], search)
-        done.comparison = _compared(graph, fed, recording, len(theirs))
+        done.comparison = compared
         done.look_at = None if done.comparison else halfway(stages[0])
         return done
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
@@ -123,18 +136,28 @@ def _gradients(search: Search, stages: list[Level], backward: Backward) -> list[
     return hits or search.singles(stages)
 
 
-def _one_by_one(search: Search, stages: list[Level]) -> list[list[Hit]]:
-    """For each observed tensor that its own observed inputs do not give, the hits that explain it alone; none
-    unless each is explained."""
+def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
+    """For each observed tensor that its own observed inputs do not give, the hits that explain it, and leave
+    those that are right as they are; none unless each is explained."""
     judge = stages[0].judge
-    found: list[list[Hit]] = []
+    right = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if fine]
+    found: dict[str, list[Hit]] = {}
     for tensor, fine in zip(judge.observed, judge.agree, strict=True):
         if not fine:
-            hits = search.singles([replace(stage, judged=[tensor], others={}) for stage in stages])
+            hits = search.singles([replace(stage, judged=[tensor, *right], others={}) for stage in stages])
             if not hits:
-                return []
-            found.append(sorted(hits, key=lambda hit: hit.price))
+                return {}
+            found[tensor.name] = sorted(hits, key=lambda hit: hit.price)
     return found
+
+
+def _parts(judge: Judge) -> Iterator[list[Observed]]:
+    """What is looked at by itself where nothing explains all that was observed: the results, as if nothing else
+    were known, and the first tensor that differs."""
+    wrong = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if not fine]
+    results = {tensor.ref for tensor in judge.intended.graph.outputs.values()}
+    yield [tensor for tensor in wrong if tensor.ref in results] or wrong[-1:]
+    yield wrong[:1]
 
 
 def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any, count: int) -> Any:
@@ -147,11 +170,16 @@ def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any, count: int)
         return None
 
 
-def _finding(group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[str, Any]) -> Finding:
+def _finding(
+    group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[str, Any], alone: str = ""
+) -> Finding:
+    """`alone` names the one tensor that is explained."""
     best = group[0]
+    missed = () if alone or best.made is not None else best.level.misses(best.rewrite)
+    given = [alone] if alone else [o.name for o in best.level.observed if o.name not in missed]
     found = Finding(
         best.variants, best.rewrite, best.level.whole, best.level.stands, best.error, feeds, tells=tells,
-        made=best.made,
+        made=best.made, given=tuple(given), missed=tuple(missed),
     )  # fmt: skip
     for other in group[1:]:
         words = " and ".join(variant.phrase for variant in other.variants)

@@ -2,7 +2,8 @@
 
 A cell may be off by half a printed unit, by the rounding of its own format, and by L times what rounding can
 do to it on the way, which is measured: the graph is evaluated K times with every result moved by a rounding
-error, s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
+error, and every tensor that was observed and is computed from by half a printed unit, as in compare (`replay`);
+s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
 
 `roughly` is a quick look at one row, with room to spare; `closely` measures the variant itself.
 """
@@ -10,7 +11,7 @@ error, s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -27,20 +28,22 @@ FEW, NEARLY = 2, 100.0
 """Runs enough to see that something is far off, and how many times what is allowed is not far."""
 FLOOR = 16.0
 """How many rounding units of a row's largest cell any cell of it may be off: sums that cancel."""
+PRINTED = 4.0
+"""How many times what rounding can do is near, where what is computed from was printed."""
 NOTHING = Rewrite({}, {})
 
 
 def allowed_rows(
     intended: Intended, rewrite: Rewrite, observed: Sequence[Observed], values: Sequence[Any],
-    accuracy: Accuracy, inputs: float = 0.0, runs: int = RUNS,
+    accuracy: Accuracy, seen: Collection[str] = (), runs: int = RUNS,
 ) -> list[list[list[float]]]:  # fmt: skip
-    """For each observed tensor, how far each cell may be off. `inputs` is how far inputs may be off."""
+    """For each observed tensor, how far each cell may be off. `seen` names the inputs that were observed."""
     refs = [intended.graph.resolve(o.name) for o in observed]
     ranks = [intended.graph.spec(ref).rank for ref in refs]
     plain = [rows_of(value, rank) for value, rank in zip(values, ranks, strict=True)]
     squares = [[[0.0] * len(row) for row in rows] for rows in plain]
     for seed in range(runs):
-        moved = evaluate(intended, rewrite, refs, disturb=moving(Random(seed), accuracy, intended, inputs))
+        moved = evaluate(intended, rewrite, refs, disturb=moving(Random(seed), accuracy, intended, seen))
         for value, rank, rows, into in zip(moved, ranks, plain, squares, strict=True):
             for a, b, sums in zip(rows, rows_of(value, rank), into, strict=True):
                 for j, (x, y) in enumerate(zip(a, b, strict=True)):
@@ -64,12 +67,15 @@ def _allowed(row: Sequence[float], squares: Sequence[float], accuracy: Accuracy,
     ]
 
 
-def moving(random: Random, accuracy: Accuracy, intended: Intended, inputs: float) -> Callable[[Node, Any], Any]:
-    """Results of steps, each cell moved by a rounding error."""
+def moving(
+    random: Random, accuracy: Accuracy, intended: Intended, seen: Collection[str]
+) -> Callable[[Node, Any], Any]:
+    """Results of steps, each cell moved by a rounding error; inputs that were observed, by that of what was
+    observed."""
 
     def move(node: Node, value: Any) -> Any:
         if node.op.fed:
-            return _moved(value, random, 0.0, inputs) if inputs else value
+            return _moved(value, random, accuracy.relative, accuracy.half) if node.name in seen else value
         if node.op.moves or not node.operands:
             return value
         ref = node.operands[0]
@@ -143,6 +149,8 @@ class Judge:
     intended: Intended
     observed: Sequence[Observed]
     accuracy: Accuracy
+    seen: Collection[str] = ()
+    """The inputs that were observed, and are as exact as that."""
 
     def __post_init__(self) -> None:
         graph = self.intended.graph
@@ -156,7 +164,8 @@ class Judge:
             for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
         ):
             self.strict = self._room(RUNS)
-        self.loose = [[_wide(room, self.accuracy) for room in rows] for rows in self.strict]
+        times = PRINTED if self.seen and self.accuracy.coarse else self.accuracy.loose
+        self.loose = [[_wide(room, self.accuracy.half, times) for room in rows] for rows in self.strict]
         self.agree = [
             alike(r, o.rows) and within(r, o.rows, s)
             for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
@@ -164,7 +173,7 @@ class Judge:
         self.key, self.row = self._key()
 
     def _room(self, runs: int) -> list[list[list[float]]]:
-        room = allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy, runs=runs)
+        room = allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy, self.seen, runs)
         return [
             own if alike(own, o.rows) else widest(own, o.rows)
             for own, o in zip(room, self.observed, strict=True)
@@ -217,13 +226,25 @@ class Judge:
 
     def closely(self, rewrite: Rewrite) -> float | None:
         """The largest difference left where a variant is it, None where it is not."""
+        missed, error = self.misses(rewrite)
+        return None if missed else error
+
+    def misses(self, rewrite: Rewrite) -> tuple[list[str], float]:
+        """The observed tensors that a variant does not give, and the largest difference left in all others."""
         values = evaluate(self.intended, rewrite, self.refs)
         rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
+        missed: list[int] = []
         for runs in (0, RUNS):  # mostly the same number, and nothing need be measured
-            room = allowed_rows(self.intended, rewrite, self.observed, values, self.accuracy, runs=runs)
-            if all(within(r, o.rows, s) for r, o, s in zip(rows, self.observed, room, strict=True)):
-                return max(apart(r, o.rows) for r, o in zip(rows, self.observed, strict=True))
-        return None
+            room = allowed_rows(self.intended, rewrite, self.observed, values, self.accuracy, self.seen, runs)
+            missed = [
+                place for place, (r, o, s) in enumerate(zip(rows, self.observed, room, strict=True))
+                if not (alike(r, o.rows) and within(r, o.rows, s))
+            ]  # fmt: skip
+            if not missed:
+                break
+        given = [place for place in range(len(rows)) if place not in missed]
+        error = max((apart(rows[place], self.observed[place].rows) for place in given), default=0.0)
+        return [self.observed[place].name for place in missed], error
 
     def residual(self, rewrite: Rewrite) -> tuple[int, float]:
         """How many cells of the first differing tensor agree, and how large the rest of the difference is."""
@@ -265,9 +286,9 @@ def _apart_by(
     )
 
 
-def _wide(room: Sequence[float], accuracy: Accuracy) -> float:
+def _wide(room: Sequence[float], half: float, times: float) -> float:
     most = max((m for m in room if m == m), default=0.0)
-    return accuracy.half + accuracy.loose * (most - accuracy.half)
+    return half + times * (most - half)
 
 
 def near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:

@@ -5,17 +5,17 @@ composites.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ...core.graph import Graph, Ref
-from ..variants import GENERATORS, Intended, Variant, guises, variants
+from ..variants import GENERATORS, Intended, Rewrite, Variant, guises, variants
 from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
 from .accuracy import Accuracy
-from .cut import cut
+from .cut import cut, uncut
 from .judge import Judge
 from .observed import Observed
 
@@ -69,7 +69,22 @@ class Level:
 
     @cached_property
     def judge(self) -> Judge:
-        return Judge(self.intended, self.observed if self.judged is None else self.judged, self.accuracy)
+        judged = self.observed if self.judged is None else self.judged
+        return Judge(self.intended, judged, self.accuracy, self._cut[1])
+
+    @cached_property
+    def uncut(self) -> Level:
+        """The graph as it is, held to all that was observed."""
+        if self.together and self.judged is None:
+            return self
+        return replace(self, together=True, judged=None, others={})
+
+    def misses(self, rewrite: Rewrite) -> list[str]:
+        """The observed tensors that the whole graph with a change does not give, run from what it is fed.
+
+        Raises a `GraphError` for a change that is none there: a step that reads what was observed of itself.
+        """
+        return self.uncut.judge.misses(uncut(rewrite, self.whole, self.stands))[0]
 
     def variants(self, rest: bool = False, nodes: Collection[str] | None = None) -> list[Variant]:
         """Every variant that reaches all that differs, by price; of roles first, then the `rest`: of one of

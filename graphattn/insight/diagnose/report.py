@@ -10,6 +10,7 @@ import textwrap
 from typing import Any
 
 from ...core.errors import GraphError
+from ...core.words import listed
 from ..why.index import show_index
 from .cell import wrong_and_right
 from .cut import plain
@@ -38,8 +39,8 @@ def verdict_line(found: Diagnosis) -> str:
             return f"harmless: something in {seen} differs, but the result is the same"
         case "mistake":
             count = len(found.findings)
-            several = "" if count == 1 else f"; {count} mistakes would explain it"
-            return f"mistake: {found.findings[0].exactly}{several}"
+            several = f"; {count} mistakes {'at once' if found.together else 'would explain it'}"
+            return f"mistake: {found.findings[0].exactly}{several if count > 1 else ''}"
         case "undecided":
             return f"undecided: what was observed in {seen} cannot tell"
     tried = "nothing that was tried" if found.finished else "nothing that was tried within the budget"
@@ -59,7 +60,7 @@ def text(found: Diagnosis, reveal: str = "cause", width: int | None = None) -> s
     lines = _wrapped(verdict_line(found), "", limit)
     for place, finding in enumerate(found.findings):
         if place:
-            lines += ["", *_wrapped(f"or: {finding.sentence}", "", limit)]
+            lines += ["", *_wrapped(f"{_joint(found)}: {finding.sentence}", "", limit)]
         for what, said in rows(found, finding):
             lines += _wrapped(said, f"  {what:<9}", limit)
     for suspect in found.suspects:
@@ -78,6 +79,10 @@ def text(found: Diagnosis, reveal: str = "cause", width: int | None = None) -> s
     return "\n".join(lines) + "\n"
 
 
+def _joint(found: Diagnosis) -> str:
+    return "and" if found.together else "or"
+
+
 def _bare(found: Diagnosis) -> str:
     return {
         "right": "right", "harmless": "right, but for what does not matter",
@@ -93,7 +98,8 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     left = (
         "no difference is left" if not finding.error else f"the largest difference left is {finding.error:.1e}"
     )
-    said.append(("match", f"every cell, to {found.accuracy}; {left}"))
+    of = "" if len(finding.given) == len(found.observed) else f" of {listed(finding.given, MORE)}"
+    said.append(("match", f"every cell{of}, to {found.accuracy}; {left}"))
     said += [("the same", f"this graph {plain(words)}") for words in finding.equals[:MORE]]
     if len(finding.equals) > MORE:
         said.append(("", f"and {len(finding.equals) - MORE} more wordings"))
@@ -119,7 +125,7 @@ def markdown(found: Diagnosis, reveal: str = "cause") -> str:
     lines = [f"**{_escaped(verdict_line(found))}**", ""]
     for place, finding in enumerate(found.findings):
         if place:
-            lines += ["", f"Or: {_escaped(finding.sentence)}", ""]
+            lines += ["", f"{_joint(found).capitalize()}: {_escaped(finding.sentence)}", ""]
         lines += [f"- {what}: {_escaped(said)}" if what else f"- {said}" for what, said in rows(found, finding)]
     lines += [f"- suspect: {_escaped(plain(suspect))}" for suspect in found.suspects]
     lines += [f"- note: {_escaped(note)}" for note in found.notes]
@@ -156,6 +162,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "name": finding.name,
         "where": list(finding.where),
         "error": finding.error if math.isfinite(finding.error) else None,
+        "given": list(finding.given),
+        "missed": list(finding.missed),
         "price": round(finding.price, 6),
         "equals": [plain(words) for words in finding.equals],
         "mend": [variant.sentence for variant in finding.variants if variant.sentence],

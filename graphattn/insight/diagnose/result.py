@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from ...core.graph import Graph
+from ...core.words import listed
 from ...passes.rebuild import Rebuild
 from ..variants import Rewrite, Variant, spoken
 from .cut import plain, uncut
 
+SOME = 4
+"""So many tensors are named in a sentence."""
 VERDICTS = ("right", "harmless", "mistake", "unexplained", "undecided")
 
 
@@ -34,6 +37,10 @@ class Finding:
     """Inputs on which it differs from the findings before it."""
     made: Graph | None = field(default=None, repr=False)
     """The graph itself, where the mistake is one of the gradient's engine."""
+    given: Sequence[str] = ()
+    """The observed tensors that it explains."""
+    missed: Sequence[str] = ()
+    """Those that it does not: its graph gives other numbers."""
 
     @property
     def phrase(self) -> str:
@@ -46,7 +53,9 @@ class Finding:
 
     @property
     def exactly(self) -> str:
-        """The sentence, which says so where no difference is left."""
+        """The sentence, which says so where no difference is left, or where something is."""
+        if self.missed:
+            return f"{self.sentence}, but that does not explain {listed(self.missed, SOME)}"
         return self.sentence if self.error else f"yours is exactly this graph {self.phrase}"
 
     @property
@@ -125,6 +134,8 @@ class Diagnosis:
     finished: bool = True
     """Whether everything was tried, within the budget."""
     notes: list[str] = field(default_factory=list)
+    together: bool = False
+    """Whether the findings explain what was observed together, not one or the other."""
     suspects: list[str] = field(default_factory=list)
     """What may be wrong, where the observed numbers cannot tell (all NaN)."""
     look_at: str | None = None

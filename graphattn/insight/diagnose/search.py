@@ -121,9 +121,11 @@ class Search:
                 return None
             self.looked += 1
             error = level.judge.closely(rewrite)
+            if error is None or (level.stands and level.misses(rewrite) and level.judged is None):
+                return None
         except GraphError:
             return None
-        return None if error is None else Hit(chosen, rewrite, level, error)
+        return Hit(chosen, rewrite, level, error)
 
 
 def _by_price(levels: Sequence[Level], which: Sequence[bool]) -> Iterator[tuple[Level, Variant]]:

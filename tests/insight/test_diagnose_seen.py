@@ -1,0 +1,118 @@
+"""diagnose with intermediates: what was observed is rounded too, nothing explains itself, and what is only partly
+explained is said to be."""
+
+import math
+
+import pytest
+
+from graphattn import Graph, diagnose, run
+from graphattn.builtin import specimen
+
+
+def each(value, change):
+    return [each(v, change) for v in value] if isinstance(value, list) else change(value)
+
+
+PRINTS = {"4 decimals": lambda c: round(c, 4), "6 digits": lambda c: float(f"{c:.6g}")}
+
+
+@pytest.fixture(scope="module")
+def block():
+    given = specimen("block", n=4, d=8, heads=2, causal=True)
+    return given.graph, given.feeds, run(given.graph, given.feeds)
+
+
+@pytest.mark.parametrize("printed", PRINTS)
+@pytest.mark.parametrize("seen", [
+    ("attention.q",), ("norm", "attention.head1.scores"), ("attention.head0.weights", "residual"),
+    ("attention.q", "attention.k", "attention.v", "attention", "residual"),
+])  # fmt: skip
+def test_right_numbers_that_were_printed_are_right(block, printed, seen):
+    graph, feeds, right = block
+    found = diagnose(graph, feeds, {name: each(right[name], PRINTS[printed]) for name in (*seen, "Y")})
+    assert found.verdict == "right" and not found.findings
+
+
+@pytest.mark.parametrize("printed", PRINTS)
+def test_a_mistake_in_printed_numbers_is_named_still(block, printed):
+    graph, feeds, right = block
+    wrong = run(
+        graph, feeds, patch={f"attention.head{h}.scaled": right[f"attention.head{h}.scores"] for h in (0, 1)}
+    )
+    seen = {
+        name: each(wrong[name], PRINTS[printed]) for name in ("attention.q", "attention.head0.weights", "Y")
+    }
+    found = diagnose(graph, feeds, seen)
+    assert found.findings[0].phrase == "without the scale attention.head*.scaled (÷ √4)"
+
+
+def head(**options):
+    g = Graph("head")
+    q, k, v = (g.input(name, (6, 4), ("token", "feature")) for name in "qkv")
+    bias = g.reshape(g.alibi_bias(1, 6), (6, 6)) if options.pop("alibi", False) else None
+    g.output(out=g.attention(q, k, v, bias=bias, name="attention", **options)[0])
+    feeds = {
+        name: [[math.sin(5 * i + 7 * j + len(name) + ord(name)) for j in range(4)] for i in range(6)]
+        for name in "qkv"
+    }
+    return g, feeds
+
+
+def observed(feeds, change):
+    """By hand: what `change(i, j, score)` makes of the scaled scores, the weights, and the result."""
+    rows = [
+        [change(i, j, sum(a * b for a, b in zip(q, k, strict=True)) / 2) for j, k in enumerate(feeds["k"])]
+        for i, q in enumerate(feeds["q"])
+    ]
+    weights = []
+    for row in rows:
+        raised = [math.exp(cell - max(row)) for cell in row]
+        weights.append([cell / sum(raised) for cell in raised])
+    columns = list(zip(*feeds["v"], strict=True))
+    out = [[sum(w * c for w, c in zip(row, column, strict=True)) for column in columns] for row in weights]
+    return {"attention.masked": rows, "attention.weights": weights, "out": out}
+
+
+def test_a_tensor_does_not_explain_itself():
+    graph, feeds = head(window=(2, 0))
+    seen = observed(feeds, lambda i, j, s: s if j <= i and j // 3 == i // 3 else -math.inf)
+    for finding in diagnose(graph, feeds, seen, budget=2).findings:
+        assert not finding.missed and run(finding.graph, feeds, allow_nonfinite=True)  # no cycle
+
+
+def test_what_compare_calls_harmless_is_harmless():
+    graph, feeds = head(causal=True, alibi=True)
+    seen = observed(feeds, lambda i, j, s: s + j / 256 if j <= i else -math.inf)
+    found = diagnose(graph, feeds, seen, budget=5)
+    assert (found.verdict, found.findings) == ("harmless", []) and found.agrees
+    assert "harmless: attention.masked: yours is the reference with an offset" in str(found)
+
+
+def two():
+    g = Graph("two")
+    x = g.input("x", (3, 4))
+    a = g.softmax(g.scale(x, sqrt=4, name="scaled"), name="weights")
+    g.output(y=g.relu(g.scale(a, multiply=3, name="tripled"), name="y0"))
+    feeds = {"x": [[0.5, -1.25, 2.0, 0.75], [1.5, 1.0, -3.0, 0.25], [-0.5, 0.1, 0.4, -1.0]]}
+    return g, feeds, run(g, feeds, patch={"scaled": feeds["x"]})["weights"]
+
+
+def test_two_mistakes_are_told_as_two():
+    graph, feeds, weights = two()
+    found = diagnose(graph, feeds, {"weights": weights, "y": each(weights, lambda c: 6 * c)})
+    assert [finding.given for finding in found.findings] == [("weights",), ("y",)]
+    told = str(found).split("\n")
+    assert told[0] == "mistake: yours is exactly this graph without the scale scaled (÷ √4); 2 mistakes at once"
+    assert "  match    every cell of weights, to float64; no difference is left" in told
+    assert "and: yours is this graph with multiply=6 instead of 3 in the scale tripled (· 3)" in told
+
+
+def test_what_explains_a_part_says_so():
+    graph, feeds, weights = two()
+    found = diagnose(
+        graph, feeds, {"weights": weights, "y": each(weights, lambda c: math.sin(1000 * c))}, budget=2
+    )
+    (best, *_) = found.findings
+    assert (best.given, best.missed) == (("weights",), ("y",))
+    assert best.exactly == "yours is this graph without the scale scaled (÷ √4), but that does not explain y"
+    assert run(best.graph, feeds)["weights"] == weights and found.data()["findings"][0]["missed"] == ["y"]
