@@ -1,4 +1,4 @@
-"""diagnose with intermediates: what was observed is rounded too, nothing explains itself, and what is only partly
+"""diagnose with intermediates: what was observed is rounded too, nothing explains itself, and what is partly
 explained is said to be."""
 
 import math
