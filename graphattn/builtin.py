@@ -1,4 +1,4 @@
-"""Graphs that come with graphattn, by name: `attention`, `multi-head`, `block`.
+"""Graphs that come with graphattn, by name: `attention`, `multi-head`, `block`, `encoder`.
 
     specimen(name, n=4, d=8, heads=None, causal=False, projections=None, seed=0) -> Specimen
 
@@ -67,6 +67,20 @@ def block(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
     return graph
 
 
+def encoder(n: int, d: int, heads: int, causal: bool, projections: bool) -> Graph:
+    """A pre-LN encoder layer with all its parameters: attention, then feed-forward of width 4 d."""
+    text = f"pre-LN encoder layer: attention, then feed-forward, {_heads(heads)}"
+    graph = Graph("encoder", _title(text, causal))
+    operands = {"x": graph.input("X", (n, d), ("token", "feature"))}
+    if projections:
+        operands |= {f"w_{p}": _matrix(graph, p, d) for p in "qkvo"}
+    sizes = {"w_in": (4 * d, d), "b_in": (4 * d,), "w_out": (d, 4 * d), "b_out": (d,)}
+    sizes |= dict.fromkeys(("gamma_1", "beta_1", "gamma_2", "beta_2"), (d,))
+    operands |= {name: graph.parameter(name, size) for name, size in sizes.items()}
+    graph.output(Y=_open(graph, "encoder_layer", operands, heads=heads, causal=causal))
+    return graph
+
+
 def _open(graph: Graph, name: str, operands: Mapping[str, Tensor], **attributes: Any) -> Any:
     """What an op is made of, built at the top level, so that names are short: `head0.weights`."""
     op = find(name)
@@ -91,6 +105,7 @@ GRAPHS: Mapping[str, Callable[[int, int, int, bool, bool], Graph]] = {
     "attention": attention,
     "multi-head": multi_head,
     "block": block,
+    "encoder": encoder,
 }
 
 

@@ -14,8 +14,8 @@ for each signature (op, shapes, attributes) and kept.
 **Numbers** may be floats or ints; NaN and infinities are refused, except that `softmax` and float
 masks take −∞, which hides. **Masks** are n_q × n_k: bools, or 0 and 1 (true = can see), or floats,
 which are added to the scores; a mask with one float in it is a float mask. Floats that are only
-0.0 and 1.0 could mean either and are refused. A hidden weight is exactly 0.0; a position that
-sees nothing gets zeros.
+0.0 and 1.0 could mean either and are refused; all 0.0 is taken, and adds nothing (all 0 hides
+everything). A hidden weight is exactly 0.0; a position that sees nothing gets zeros.
 
 **Empty input** is refused, since a row without numbers has no softmax and a matrix without rows
 no dimension; `causal_mask(0)` and `pos_encoding(0, d)` are empty lists.

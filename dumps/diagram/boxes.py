@@ -120,7 +120,7 @@ class Boxes:
         )  # fmt: skip
 
     def _title(self, node: Node) -> str:
-        own = node.name.rpartition(".")[2]
+        own = node.name if node.scope is None else node.name.rpartition(".")[2]
         title = wording.clean(node.title or "")
         return title or (self._numbered(node) if automatic(own, node.op) else own)
 

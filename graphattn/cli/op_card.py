@@ -6,7 +6,7 @@ from textwrap import indent
 
 from graphattn.dumps.trace_text import trace_text
 
-from ..core.op import OPS, Declared, Op
+from ..core.op import OPS, Op
 from ..core.run import run
 from ..core.words import aligned, counted, left, wrapped
 from ..core.words import width as width_of
@@ -20,12 +20,16 @@ from .op_facts import (
     sample_rows,
     sampled,
     signature,
+    to_copy,
+    told,
 )
 from .output import PIPE_WIDTH
 
 INDENT = "    "
 PROSE = 112
 """A wider terminal has its lines of prose no longer than this."""
+SAMPLES, NODES = 4, 12
+"""The most samples, and nodes of its gradient, that are shown of an op."""
 
 
 def table(width: int | None = None) -> str:
@@ -44,13 +48,21 @@ def card(op: Op, width: int | None = None) -> str:
     room = min(inner or PIPE_WIDTH - 8, PROSE)
     parts = {"": f"{_title(op)}\n\n{_doc(op.doc, width)}", "call": _call(op, room)}
     if op.samples:
-        parts["shapes and cost of its samples"] = _costs(op, room)
+        parts = {
+            "": _title(op),
+            "to copy": to_copy(op),
+            "what it is": _doc(op.doc, inner),
+            "call": parts["call"],
+        }
+        parts["shapes and cost of its samples"] = _first(_costs(op, room), SAMPLES)
         if op.expand is not None:
             parts["made of"] = _rows(expansion_rows(op), inner)
         if rows := gradient_rows(op):
-            parts["gradient"] = _rule(op, room) + _rows(rows, inner)
+            parts["gradient"] = _rule(op, room) + _first(_rows(rows, inner).splitlines(), NODES)
         if op.mistakes:
-            parts["mistakes that are known"] = "\n".join(_wrapped(_mistake(m), room) for m in op.mistakes)
+            parts["mistakes that are known"] = "\n".join(
+                _wrapped(f"{m.name}: {told(m)}", room) for m in op.mistakes
+            )
         parts["example"] = _example(op, inner)
     return "\n".join(
         f"{name}\n\n{indent(text.rstrip(), INDENT)}\n" if name else f"{text}\n" for name, text in parts.items()
@@ -75,14 +87,20 @@ def _call(op: Op, room: int) -> str:
     return _wrapped(signature(op), room, " " * len(f"g.{op.name}("))
 
 
-def _costs(op: Op, room: int) -> str:
+def _costs(op: Op, room: int) -> list[str]:
     """Operands, attributes, result, flops and bytes of each sample."""
-    return "\n".join(
+    return [
         _wrapped(
             f"{row.given} → {row.results}   {counted(row.flops, 'flop')}, {counted(row.bytes, 'byte')}", room
         )
         for row in sample_rows(op)
-    )
+    ]
+
+
+def _first(lines: list[str], most: int) -> str:
+    """The first lines, and how many more there are."""
+    more = len(lines) - most
+    return "\n".join([*lines[:most], *([f"and {more} more (--markdown has all)"] if more > 0 else [])])
 
 
 def _wrapped(text: str, room: int, hanging: str = "        ") -> str:
@@ -97,10 +115,6 @@ def _rows(rows: list[tuple[str, str, str]], room: int | None) -> str:
 def _rule(op: Op, room: int) -> str:
     text = rule_text(op)
     return f"{_wrapped(text, room, '')}\n\n" if text else ""
-
-
-def _mistake(mistake: Declared) -> str:
-    return f"{mistake.name}: {mistake.sentence or mistake.phrase}"
 
 
 def _example(op: Op, room: int | None) -> str:

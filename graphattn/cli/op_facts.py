@@ -21,7 +21,7 @@ from ..core import nested
 from ..core.axes import describe
 from ..core.errors import GraphError
 from ..core.graph import Graph
-from ..core.op import OPS, Op, Sample
+from ..core.op import OPS, Declared, Op, Sample
 
 RESULT = "y"
 """The name of the one node of a sample's graph."""
@@ -137,6 +137,36 @@ def _outer(text: str) -> str:
 def rule_text(op: Op) -> str:
     """What the op's gradient rule says of itself: its formula; '' where it says nothing."""
     return " ".join((op.gradient.__doc__ or "").split()) if op.gradient is not None else ""
+
+
+def told(mistake: Declared) -> str:
+    """What there is to know of a known mistake."""
+    return mistake.sentence or mistake.phrase.rstrip(",")
+
+
+def to_copy(op: Op) -> str:
+    """A program that calls the op as its first sample does, on random numbers."""
+    graph, feeds = sampled(op, op.samples[0])
+    node = graph.node(RESULT)
+    lines = [
+        "from graphattn import Graph, run",
+        "from graphattn.builtin import random_feeds",
+        "",
+        "g = Graph()",
+    ]
+    for name in feeds:
+        spec = graph.inputs[name]
+        kind = "" if spec.kind == "float" else f", kind={spec.kind!r}"
+        lines.append(f'{name} = g.input("{name}", {spec.shape}{kind})')
+    given: list[str] = []
+    for slot, ref in enumerate(node.operands):
+        hole = len(given) < slot
+        if ref is not None:
+            given.append(f"{op.operand_name(slot)}={ref.node}" if hole else ref.node)
+    given += [f"{name}={value!r}" for name, value in node.given.items()]
+    given.append(f'name="{RESULT}"')
+    lines.append(f"{RESULT} = g.{op.name}({', '.join(given)})")
+    return "\n".join([*lines, "print(run(g, random_feeds(g)))"])
 
 
 def _inner(text: str) -> str:

@@ -24,6 +24,7 @@ from .op_facts import (
     rule_text,
     sample_rows,
     signature,
+    told,
 )
 
 
@@ -92,7 +93,7 @@ def _section(op: Op) -> Iterator[str]:
         )
     if op.mistakes:
         yield heading(4, f"Known mistakes with {code(op.name)}")
-        yield "\n".join(f"- {prose(m.name)}: {prose(m.sentence or m.phrase)}" for m in op.mistakes)
+        yield "\n".join(f"- {prose(m.name)}: {prose(told(m))}" for m in op.mistakes)
 
 
 def _doc(text: str) -> Iterator[str]:

@@ -41,7 +41,8 @@ HELP = """
 
     \b
     SOURCE is one of
-      attention, multi-head, block   built-in graphs of the size that --n, --d, --heads give
+      attention, multi-head, block, encoder
+                                     built-in graphs of the size that --n, --d, --heads give
       toy                            the trained model of `graphattn demo`
       a .txt or .json file           a graph or a trace that was saved
       a folder                       a trained model as it is downloaded (config.json and

@@ -243,6 +243,9 @@ def notes_text(scales: Sequence[Scale], orders: Sequence[Order], growth: Sequenc
     lines = [
         "# Attention without a library: what was measured",
         "",
+        "The exercise asks for three words in Korean: 스케일링 (scaling), 순서 (order), 제곱 (square). Below"
+        " each note its Korean follows.",
+        "",
         f"1. **스케일링 (scaling).** At d = 64 the largest weight is {divided:.4f} on average with the"
         f" division by √d, and {plain:.4f} without it ({_share(scale.plain):.1%} of the queries above 0.99,"
         f" against {_share(scale.divided):.1%}).",

@@ -28,15 +28,17 @@ def test_names_are_those_of_the_design():
 def test_block_is_its_composite(name, projections):
     ours = specimen(name, 3, 4, causal=True, projections=projections)
     assert fuse(zoom(ours.graph, "primitive")) == ours.graph
-    op = {"multi-head": "multi_head"}.get(name, name)
+    op = {"multi-head": "multi_head", "encoder": "encoder_layer"}.get(name, name)
     graph = Graph()
     fed = {n: graph.apply(ours.graph.node(n).op, name=n, shape=s.shape) for n, s in ours.graph.inputs.items()}
     if name == "attention" and projections:
         q, k, v = (graph.linear(fed["X"], fed[f"w_{p}"]) for p in "qkv")
         result, _ = graph.attention(q, k, v, causal=True)
     else:
-        first = [fed["X"]] * (1 if name == "block" else 3) if "X" in fed else [fed[p] for p in "QKV"]
-        weights = {n: tensor for n, tensor in fed.items() if n.startswith("w_")}
+        first = (
+            [fed["X"]] * (1 if name in ("block", "encoder") else 3) if "X" in fed else [fed[p] for p in "QKV"]
+        )
+        weights = {n: tensor for n, tensor in fed.items() if "_" in n}
         heads = {} if name == "attention" else {"heads": 2}
         result = graph.apply(op, *first, **weights, causal=True, **heads)
         result = result[0] if isinstance(result, tuple) else result
@@ -63,8 +65,8 @@ def test_feeds_of_every_kind():
 
 def test_refused():
     for arguments, words in (
-        ({"name": "blok"}, "there is no built-in graph 'blok'; expected one of attention, multi-head, block;"
-                           " did you mean 'block'?"),
+        ({"name": "blok"}, "there is no built-in graph 'blok'; expected one of attention, multi-head, block,"
+                           " encoder; did you mean 'block'?"),
         ({"name": "block", "n": -1}, "size 0 of the shape must be an int of 0 or more, got -1"),
         ({"name": "block", "d": 5000}, "n = 4, d = 5000 is too large here; expected each to be at most 2048"),
     ):  # fmt: skip

@@ -18,7 +18,7 @@ from graphattn.dumps.trace_text import trace_text
 from graphattn.weights.toy_induction import toy_induction
 
 MINILM = Path(__file__).parent.parent / "data" / "minilm_L0H2_prevtoken.safetensors"
-BUILT_IN = "attention, multi-head, block, toy"
+BUILT_IN = "attention, multi-head, block, encoder, toy"
 NEITHER = f"is neither a file nor a built-in graph; expected one of {BUILT_IN}, or a file"
 LEVELS = "block, head, op, primitive"
 
@@ -292,9 +292,9 @@ def test_labels(cli):
         ("attention --heads 2", "the built-in graph 'attention' has 1 head, not 2;"
                                 " expected multi-head for more"),
         ("block --text abc", "--text does not apply to block; expected it with toy, or a model's folder"),
-        ("toy --n 3", "--n does not apply to toy; expected it with attention, multi-head, block"),
+        ("toy --n 3", "--n does not apply to toy; expected it with attention, multi-head, block, encoder"),
         ("toy --no-projections", "--no-projections does not apply to toy;"
-                                 " expected it with attention, multi-head, block"),
+                                 " expected it with attention, multi-head, block, encoder"),
         ("toy --text ABC", "character 0 of the text is 'A'; expected letters from a to z"),
         ("block --labels a,b", "--labels 'a,b' has 2 names for axis 'token'; expected 4"),
         ("block --labels head=a,b", "--labels 'head=a,b': the graph has no axis 'head';"

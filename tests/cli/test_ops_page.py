@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 import graphattn.ops  # noqa: F401  (fills the registry)
 from graphattn.cli import main
+from graphattn.cli.op_facts import to_copy
 from graphattn.cli.ops_page import page, section
 from graphattn.core.op import OPS, Op
 
@@ -77,3 +78,10 @@ def test_free_text_of_an_op_cannot_act(monkeypatch):
         "y = &lt;b&gt;x&lt;/b&gt; &#124; `co`&#124;`de` and \\*stars\\*, \\`x\n\n"
         "````text\n- a list\n    - with ``` in it\n````\n"
     )
+
+
+def test_the_call_to_copy_of_every_op_runs(capsys):
+    for op in OPS.values():
+        if op.samples:
+            exec(to_copy(op), {})
+            assert "\n        y" in capsys.readouterr().out.replace("\ny", "\n        y"), to_copy(op)

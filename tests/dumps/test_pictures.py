@@ -209,6 +209,14 @@ def test_a_sum_of_unrelated_tensors_has_no_residual():
     assert not [a for a in arrows(g) if a[3] == "residual"]
 
 
+def test_a_dotted_name_without_a_scope_is_shown_whole():
+    g = Graph("heads")
+    x = g.input("x", (2, 2))
+    g.output(a=g.softmax(x, name="head0.weights"), b=g.softmax(x.T, name="head1.weights"))
+    text = svg(g)
+    assert ">head0.weights<" in text and ">head1.weights<" in text
+
+
 def test_parallel_arrows_survive():
     g = Graph("square")
     x = g.input("x", (2, 2))
