@@ -38,6 +38,7 @@ def build(a: Assembly) -> Tensor:
     groups = c.size("num_hidden_groups", 1)
     bert.sizes(a, GROUP, stored=groups, e=c.size("embedding_size", 128))
     c.need("inner_group_num", 1)
+    c.need("down_scale_factor", 1)  # stands in every old file, and was never another
     x = bert.embeddings(a, "e")
     x = a.projection(x, "x", "encoder.embedding_hidden_mapping_in", "d e")
     settings = bert.settings(a) | {"activation": a.activation("hidden_act", "gelu_new")}

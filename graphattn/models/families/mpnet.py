@@ -10,7 +10,7 @@ import math
 
 from ...core.graph import Tensor
 from ..assembly import Assembly
-from . import bert
+from . import bert, roberta
 
 PREFIXES = ("mpnet.",)
 VOCABULARY = 30527
@@ -35,11 +35,9 @@ def build(a: Assembly) -> Tensor:
     settings = bert.settings(a)
     bert.sizes(a, h=settings["heads"], r=BUCKETS)
     a.config.need("relative_attention_num_buckets", BUCKETS)  # transformers computes with no other
-    padding = a.config.get("pad_token_id", 1)
-    a.refuse_token(padding, "padding, which has no position of its own")
     embedded = a.sum(
         a.token_embedding("embeddings.word_embeddings.weight"),
-        a.position_embedding("embeddings.position_embeddings.weight", start=padding + 1),
+        a.position_embedding("embeddings.position_embeddings.weight", start=roberta.first(a)),
         name="embedded",
         title="sum of embeddings",
     )

@@ -12,6 +12,8 @@ LAYER = llama.NORMS | {name: llama.PROJECTIONS[name] for name in ("w_o", "w_out"
 
 
 def build(a: Assembly) -> Tensor:
+    for key in ("full_attn_mod", "interpolate_factor"):  # stand in files, and nobody reads them
+        a.config.need(key, 1)
     settings = llama.sizes(a, part=1.0, eps=1e-5)
     windows = mistral.windows(a)
     x = llama.embedded(a)

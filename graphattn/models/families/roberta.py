@@ -15,6 +15,13 @@ VOCABULARY = 50265
 
 def build(a: Assembly) -> Tensor:
     bert.sizes(a)
+    return bert.layers(a, bert.embeddings(a, start=first(a)))
+
+
+def first(a: Assembly) -> int:
+    """The position of the first token."""
     padding = a.config.get("pad_token_id", 1)
+    if type(padding) is not int or padding < 0:
+        raise a.config.wrong("pad_token_id", padding, "a token id")
     a.refuse_token(padding, "padding, which has no position of its own")
-    return bert.layers(a, bert.embeddings(a, start=padding + 1))
+    return padding + 1
