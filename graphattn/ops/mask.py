@@ -67,6 +67,13 @@ def filled(g, x, mask):
     return g.where(mask, x, g.constant(-1e9, name="fill"), name="filled")
 
 
+def added(g, x, mask):
+    """The same with a large negative number added, which hides what is not all there is to see."""
+    if mask.kind != "bool":
+        return None
+    return g.add(x, g.where(mask, g.constant(0.0, name="nothing"), g.constant(-1e9, name="much")), name="added")
+
+
 def gradient(g, dy, y, x, mask):
     """What is hidden depends on nothing."""
     see = mask if mask.kind == "bool" else g.is_visible(mask)
@@ -124,7 +131,10 @@ register(
         gradient=gradient,
         cost=lambda x, mask: shape(x, mask).size if mask.kind == "float" else 0,
         masked=masked,
-        guises=(Declared("filled with −1e9", "with hidden cells at −1e9 and", filled),),
+        guises=(
+            Declared("filled with −1e9", "with hidden cells at −1e9 and", filled),
+            Declared("plus −1e9", "with −1e9 added to hidden cells and", added),
+        ),
         warn=warn,
         samples=(
             Sample((matrix, [[True, False, True], [True, True, False]])),

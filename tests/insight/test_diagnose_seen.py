@@ -76,14 +76,14 @@ def observed(feeds, change):
 def test_a_tensor_does_not_explain_itself():
     graph, feeds = head(window=(2, 0))
     seen = observed(feeds, lambda i, j, s: s if j <= i and j // 3 == i // 3 else -math.inf)
-    for finding in diagnose(graph, feeds, seen, budget=2).findings:
+    for finding in diagnose(graph, feeds, seen, pairs=False, budget=1).findings:
         assert not finding.missed and run(finding.graph, feeds, allow_nonfinite=True)  # no cycle
 
 
 def test_what_compare_calls_harmless_is_harmless():
     graph, feeds = head(causal=True, alibi=True)
     seen = observed(feeds, lambda i, j, s: s + j / 256 if j <= i else -math.inf)
-    found = diagnose(graph, feeds, seen, budget=5)
+    found = diagnose(graph, feeds, seen, budget=1)
     assert (found.verdict, found.findings) == ("harmless", []) and found.agrees
     assert "harmless: attention.masked: yours is the reference with an offset" in str(found)
 
@@ -116,3 +116,25 @@ def test_what_explains_a_part_says_so():
     assert (best.given, best.missed) == (("weights",), ("y",))
     assert best.exactly == "yours is this graph without the scale scaled (÷ √4), but that does not explain y"
     assert run(best.graph, feeds)["weights"] == weights and found.data()["findings"][0]["missed"] == ["y"]
+
+
+FILLS = {"−1e9 added": -1e9, "−3e4 added": -3e4, "the least float16": -65504.0}
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_what_hides_is_one_class(fill):
+    graph, feeds = head(causal=True)
+    right = observed(feeds, lambda i, j, s: s if j <= i else s + FILLS[fill])
+    assert diagnose(graph, feeds, right).verdict == "right"
+    wrong = observed(feeds, lambda i, j, s: s if j >= i else s + FILLS[fill])
+    found = diagnose(graph, feeds, wrong)
+    assert found.findings[0].phrase.startswith("with the mask attention.visible transposed"), found.findings[0]
+
+
+def test_a_mask_that_is_added_and_inverted_is_named():
+    graph, feeds = head(causal=True)
+    wrong = observed(feeds, lambda i, j, s: s + (-1e9 if j <= i else 0.0))  # the last row: all of it hidden
+    for seen in (wrong, {"out": wrong["out"]}):
+        found = diagnose(graph, feeds, seen)
+        assert "with −1e9 added to hidden cells and" in found.findings[0].phrase
+        assert "inverted" in found.findings[0].phrase

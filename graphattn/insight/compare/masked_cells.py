@@ -25,6 +25,17 @@ def is_masked(x: Any, below: float | None = None) -> bool:
     return x <= POWERS and abs(-x / 10.0 ** round(math.log10(-x)) - 1.0) <= 0.01
 
 
+def without_hidden(row: Sequence[float]) -> list[float]:
+    """A row with −∞ in all masked cells, and in those that are as good as masked."""
+    floor = floor_of(row)
+    return [-math.inf if x < floor or is_masked(x) else x for x in row]
+
+
+def floor_of(row: Sequence[float]) -> float:
+    """What lies below it is so far below its row that a softmax makes it 0."""
+    return max((x for x in row if math.isfinite(x) and not is_masked(x)), default=-math.inf) - UNDERFLOW
+
+
 def hidden_cells(
     a: Sequence[Any], b: Sequence[Any], below: float | None = None
 ) -> tuple[list[bool], list[bool]]:

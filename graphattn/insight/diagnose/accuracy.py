@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.errors import GraphError
+from ..compare.masked_cells import is_masked
 from ..compare.precision import held, precision_of
 from ..compare.printed import print_of_numbers
 from ..compare.recording import Recorded
@@ -51,7 +52,11 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
     if fmt.bits < 53:
         unit = 2.0**-fmt.bits
         return Accuracy(fmt.name, 0.0, unit, unit)
-    shown = print_of_numbers(cell for tensor in tensors for cell in tensor.flat) if given is None else None
+    shown = (
+        print_of_numbers(cell for tensor in tensors for cell in tensor.flat if not is_masked(cell))
+        if given is None
+        else None
+    )
     if shown is None or shown.exact or not shown.sure:
         return Accuracy("float64")
     if shown.kind == "fixed":

@@ -5,6 +5,8 @@ do to it on the way, which is measured: the graph is evaluated K times with ever
 error, and every tensor that was observed and is computed from by half a printed unit, as in compare (`replay`);
 s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
 
+What hides cells is one class as in compare, whatever it is: −∞, −1e9, a score and −1e9.
+
 `roughly` is a quick look at one row, with room to spare; `closely` measures the variant itself.
 """
 
@@ -12,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from ...core.graph import Node
+from ..compare.masked_cells import floor_of, is_masked, without_hidden
 from ..variants import Intended, Rewrite, evaluate
 from .accuracy import Accuracy
 from .observed import Observed, rows_of
@@ -57,7 +60,7 @@ def allowed_rows(
 
 def _allowed(row: Sequence[float], squares: Sequence[float], accuracy: Accuracy, runs: int) -> list[float]:
     mean = sum(squares) / (len(squares) * runs) if squares and runs else 0.0
-    largest = max((abs(x) for x in row if math.isfinite(x)), default=0.0)
+    largest = max((abs(x) for x in row if math.isfinite(x) and not is_masked(x)), default=0.0)
     floor = accuracy.half + FLOOR * accuracy.computed * largest
     return [
         floor
@@ -111,11 +114,11 @@ def apart(rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) ->
     for a, b in zip(rows, theirs, strict=True):
         if a != b:
             for x, y in zip(a, b, strict=True):
-                if x != y:
+                if x != y and not _of_one_class(x, y, b):
                     d = abs(x - y)
                     if d > largest:
                         largest = d
-                    elif d != d and not (x != x and y != y):
+                    elif d != d:
                         return math.inf
     return largest
 
@@ -123,10 +126,11 @@ def apart(rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) ->
 def within(
     rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], allowed: Sequence[Sequence[float]]
 ) -> bool:
-    """Whether every cell is as near as it may be; NaN agrees with NaN alone, infinities with themselves."""
+    """Whether every cell is as near as it may be; NaN agrees with NaN alone, infinities with themselves, and
+    masked cells with masked cells."""
     for a, b, room in zip(rows, theirs, allowed, strict=True):
         for x, y, most in zip(a, b, room, strict=True):
-            if x != y and not abs(x - y) <= most and not (x != x and y != y):
+            if x != y and not abs(x - y) <= most and not _of_one_class(x, y, b):
                 return False
     return True
 
@@ -136,7 +140,7 @@ def agreeing(
 ) -> int:
     """How many cells are as near as they may be."""
     return sum(
-        x == y or abs(x - y) <= most
+        x == y or abs(x - y) <= most or _of_one_class(x, y, b)
         for a, b, room in zip(rows, theirs, allowed, strict=True)
         for x, y, most in zip(a, b, room, strict=True)
     )
@@ -158,6 +162,10 @@ class Judge:
         self.ranks = [graph.spec(ref).rank for ref in self.refs]
         self.values = [self.intended.values[ref] for ref in self.refs]
         self.rows = [rows_of(v, r) for v, r in zip(self.values, self.ranks, strict=True)]
+        self.observed = [
+            _hidden(o) if any(is_masked(x) for rows in (own, o.rows) for row in rows for x in row) else o
+            for own, o in zip(self.rows, self.observed, strict=True)
+        ]
         self.strict = self._room(FEW)
         if all(
             alike(r, o.rows) and _apart_by(r, o.rows, s) < NEARLY
@@ -198,7 +206,7 @@ class Judge:
         if not alike(self.rows[key], self.observed[key].rows):
             return key, None
         ratios = [
-            max((_ratio(x, y, m) for x, y, m in zip(a, b, room, strict=True)), default=0.0)
+            max((_ratio(x, y, m, b) for x, y, m in zip(a, b, room, strict=True)), default=0.0)
             for a, b, room in zip(self.rows[key], self.observed[key].rows, self.strict[key], strict=True)
         ]
         row = max(range(len(ratios)), key=ratios.__getitem__) if ratios else 0
@@ -254,9 +262,17 @@ class Judge:
         if not alike(rows, theirs):
             return 0, math.inf
         total = sum(
-            (x - y) ** 2 for a, b in zip(rows, theirs, strict=True) for x, y in zip(a, b, strict=True) if x != y
-        )
+            (x - y) ** 2 for a, b in zip(rows, theirs, strict=True) for x, y in zip(a, b, strict=True)
+            if x != y and not _of_one_class(x, y, b)
+        )  # fmt: skip
         return agreeing(rows, theirs, self.strict[key]), math.sqrt(total) if total == total else math.inf
+
+
+def _hidden(observed: Observed) -> Observed:
+    """What was observed with −∞ in all masked cells."""
+    tensor = observed.theirs
+    rows = [without_hidden(row) for row in tensor.rows]
+    return replace(observed, theirs=tensor.made(tensor.name, tensor.shape, rows))
 
 
 def alike(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> bool:
@@ -270,8 +286,16 @@ def widest(room: Sequence[Sequence[float]], rows: Sequence[Sequence[float]]) -> 
     return [[most] * len(row) for row in rows]
 
 
-def _ratio(x: float, y: float, most: float) -> float:
-    if x == y or (x != x and y != y):
+def _of_one_class(x: float, y: float, row: Sequence[float]) -> bool:
+    """Whether two cells that are not near are both NaN, or both masked: y stands in a row of what was observed,
+    whose masked cells are −∞."""
+    if y == -math.inf:
+        return is_masked(x) or x < floor_of(row)
+    return x != x and y != y
+
+
+def _ratio(x: float, y: float, most: float, row: Sequence[float]) -> float:
+    if x == y or _of_one_class(x, y, row):
         return 0.0
     d = abs(x - y)
     return d / (most or 5e-324) if d == d else 1e300
@@ -281,7 +305,11 @@ def _apart_by(
     rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], room: Sequence[Sequence[float]]
 ) -> float:
     return max(
-        (_ratio(x, y, m) for abc in zip(rows, theirs, room, strict=True) for x, y, m in zip(*abc, strict=True)),
+        (
+            _ratio(x, y, m, b)
+            for a, b, space in zip(rows, theirs, room, strict=True)
+            for x, y, m in zip(a, b, space, strict=True)
+        ),
         default=0.0,
     )
 
@@ -292,7 +320,7 @@ def _wide(room: Sequence[float], half: float, times: float) -> float:
 
 
 def near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
-    """Whether a row is that near; NaN agrees with NaN alone."""
+    """Whether a row is that near."""
     return len(row) == len(theirs) and not any(
-        x != y and not abs(x - y) <= most and not (x != x and y != y) for x, y in zip(row, theirs)
+        x != y and not abs(x - y) <= most and not _of_one_class(x, y, theirs) for x, y in zip(row, theirs)
     )
