@@ -29,11 +29,14 @@ from .output import message
 if TYPE_CHECKING:
     from ..core.graph import Graph
     from ..core.trace import Trace
+    from ..insight.compare.recording import Recording
 
 TOY = "toy"
 ONNX, TORCH = ".onnx", ".pt2"
+PROGRAMS = (ONNX, TORCH)
+"""Files that are read for what they are fed."""
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-SUFFIXES = (".txt", ".json", ".py", ".safetensors", ".npz", ONNX, TORCH, *PICKLED)
+SUFFIXES = (".txt", ".json", ".py", ".safetensors", ".npz", *PROGRAMS, *PICKLED)
 MODEL_FILES = ("config.json", "model.safetensors", "model.safetensors.index.json")
 SAVED = re.compile(r"graphattn (graph|trace) ")
 SAVED_JSON = re.compile(r'"format"\s*:\s*"graphattn (graph|trace)"')
@@ -164,11 +167,11 @@ def read_specimen(
     drawn: bool = True, patches: tuple[str, ...] = (), engine: str | None = None,
     recorded: Mapping[str, Any] | None = None, **options: Any,
 ) -> Specimen:  # fmt: skip
-    """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. An ONNX
-    model is fed what is `recorded` by the names of its inputs, too. Raises a `GraphError` for what cannot be
+    """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. A
+    program is fed what is `recorded` by the names of its inputs, too. Raises a `GraphError` for what cannot be
     read."""
     given = _given(options)
-    if Path(source).suffix.lower() in (ONNX, TORCH) and Path(source).is_file():  # read for what it is fed
+    if is_program(source):
         _refuse(source, **given)
         found, feed_files, seed = _of_program(Path(source), feed_files, seed, recorded), (), None
     else:
@@ -194,6 +197,50 @@ def read_specimen(
     from .patches import read_patches
 
     return replace(specimen, patch=read_patches(patches, specimen))
+
+
+def is_program(source: str) -> bool:
+    """Whether it is an ONNX model or a program of PyTorch, which is read for what it is fed."""
+    return Path(source).suffix.lower() in PROGRAMS and Path(source).is_file()
+
+
+def is_graph(source: str) -> bool:
+    """Whether it is a graph that can be run, not a recording of numbers: what `compare` runs on the inputs of
+    the other side. A file of tensors, a trained head too, is a recording."""
+    from ..builtin import GRAPHS
+
+    path = Path(source)
+    if source in (*GRAPHS, TOY) or path.suffix.lower() in (".py", *PROGRAMS, *PICKLED):
+        return True
+    if path.is_dir():
+        from ..models import is_model_folder
+
+        return is_model_folder(path)
+    if path.suffix.lower() not in (".txt", ".json") or not path.is_file():
+        return path.name in MODEL_FILES
+    with path.open("rb") as file:
+        start = file.read(200).decode("utf-8", "replace")
+    form = SAVED.match(start) or SAVED_JSON.search(start)
+    return path.name in MODEL_FILES or (form is not None and form[1] == "graph")
+
+
+def read_recording(path: str) -> Recording:
+    """The tensors of a file or a folder. Raises a `GraphError` for what holds none."""
+    from ..insight.compare.reading import read_file
+
+    if not Path(path).exists():
+        raise GraphError(f"{path!r} does not exist; expected a recording: a file or a folder of tensors")
+    if is_graph(path):
+        raise GraphError(f"{path} is a graph without values; expected a recording: a trace, or tensors")
+    return read_file(path)
+
+
+def recorded(source: str, recording: Recording, names: Mapping[str, str]) -> dict[str, Any]:
+    """What was recorded, by its own names and by the `names` that it has in a source that is read for it."""
+    if not is_program(source):
+        return {}
+    own = {name: tensor.nested() for name, tensor in recording.tensors.items()}
+    return own | {mine: own[theirs] for mine, theirs in names.items() if theirs in own}
 
 
 def need_unpatched(trace: Trace | None) -> None:
@@ -240,7 +287,7 @@ def _found(source: str, options: dict[str, Any], seed: int | None) -> Specimen:
         return _of_folder(source)
     if path.suffix.lower() == ".py":
         return _of_python(path)
-    if path.suffix.lower() in (ONNX, TORCH):
+    if path.suffix.lower() in PROGRAMS:
         return _of_program(path, (), seed)
     if path.suffix.lower() in (".safetensors", ".npz"):
         from ..weights.extract import extract
@@ -312,7 +359,7 @@ def _of_program(
             raise GraphError(f"{file!r} is a folder; expected a file of feeds")
         feeds |= read_tensors(file).tensors
     if path.suffix.lower() == TORCH:
-        found = _of_torch(path, feeds, seed or 0)
+        found = _of_torch(path, feeds, seed or 0, recorded or {})
     else:
         from ..onnx import input_names, load
 
@@ -324,13 +371,14 @@ def _of_program(
     return found
 
 
-def _of_torch(path: Path, feeds: dict[str, Any], seed: int) -> Specimen:
+def _of_torch(path: Path, feeds: dict[str, Any], seed: int, recorded: Mapping[str, Any]) -> Specimen:
     from ..builtin import random_feeds
     from ..core.graph import Graph
     from ..torch.calling import called
     from ..torch.serialized import stored
 
     program, missing = stored(path), Graph("inputs")
+    feeds = {s.name: recorded[s.name] for s in program.inputs if s.dtype and s.name in recorded} | feeds
     for source in program.inputs:
         if source.dtype and source.name not in feeds:
             missing.input(source.name, source.sizes, kind=source.kind_of_cells)

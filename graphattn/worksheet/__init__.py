@@ -33,6 +33,7 @@ from graphattn.dumps.worksheet.sheet import Sheet
 from graphattn.dumps.write import need_free, write_bytes, write_text
 
 from ..builtin import random_feeds
+from ..core import nested
 from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.run import run
@@ -150,7 +151,8 @@ class Worksheet:
             "format": FORMAT, "version": VERSION, "title": self.contents.title, "seed": self.seed,
             "by_hand": self.nice, "blank": sorted(self.exercises.exercise.computed),
             "labels": {axis: list(names) for axis, names in self.trace.labels.items()},
-            "feeds": dict(self.drawn.feeds), "patch": dict(self.drawn.patch), "graph": graph_data(graph),
+            "feeds": {name: nested.lists(value) for name, value in self.drawn.feeds.items()},
+            "patch": dict(self.drawn.patch), "graph": graph_data(graph),
         }  # fmt: skip
 
     def files(self) -> dict[str, str | bytes]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +11,10 @@ from ...core.errors import GraphError
 from ...core.words import listed
 from ..output import OUTPUT, emit, fitting_width, message, progress
 from ..paint import COMPARISON, painter
-from ..source import ENGINE, GRAPH, LEVEL
+from ..source import ENGINE, GRAPH, LEVEL, is_graph, read_recording, read_specimen, recorded
+
+if TYPE_CHECKING:
+    from ...insight.compare.recording import Recording
 
 GROUP = "Compare with another implementation"
 
@@ -61,23 +63,22 @@ def command(
     A is one of
       a recording   a trace saved as text or JSON; tensors in .npz, .npy, .safetensors, .json,
                     .csv, or a .txt with lines `name = [values]`; a folder of such files
-      a graph       built-in, saved, a .py file or an .onnx model; it is run on the inputs that B
-                    recorded
+      a graph       built-in, saved, a .py file, an .onnx model or a .pt2 program; it is run on the
+                    inputs that B recorded
       a model       the folder of a trained one, with --text or --ids
     B is a recording.
 
     Exit status 0: they agree. 1: they do not, or too few digits were printed to tell. 2: bad input.
     """
     from ...insight.compare import compare
-    from ...insight.compare.reading import read_file
 
     pairs = dict(_pair(entry) for entry in names)
     width = fitting_width(output)
     with progress("comparing") as say:
         say(f"reading {theirs}")
-        recording = _recording(theirs, read_file)
+        recording = read_recording(theirs)
         say(f"reading {mine}")
-        own, feeds = _own(mine, read_file, recording, pairs, level, source)
+        own, feeds = _own(mine, recording, pairs, level, source)
         say("comparing")
         found = compare(
             own, recording, names=pairs, by=by, precision=precision, rtol=rtol,
@@ -106,64 +107,30 @@ def _mistake(own: Any, feeds: Any, recording: Any) -> Any:
     return diagnose(own, feeds, recording)
 
 
-def _recording(path: str, read_file: Any) -> Any:
-    if not Path(path).exists():
-        raise GraphError(f"{path!r} does not exist; expected a recording: a file or a folder of tensors")
-    return read_file(path)
-
-
 def _own(
-    mine: str, read_file: Any, theirs: Any, names: dict[str, str], level: str | None, source: dict[str, Any]
+    mine: str, theirs: Recording, names: dict[str, str], level: str | None, source: dict[str, Any]
 ) -> tuple[Any, Any]:
     """A, and what to feed it where it is a graph: what B did not record."""
     from ...builtin import GRAPHS, random_feeds
     from ...insight.compare.feeding import unrecorded
-    from ..source import ONNX, TOY, read_specimen
 
-    path = Path(mine)
-    is_model = path.suffix.lower() == ONNX and path.is_file()
-    if (
-        is_model
-        or mine in (*GRAPHS, TOY)
-        or path.suffix.lower() == ".py"
-        or _holds_graph(path)
-        or _trained(path)
-    ):
-        recorded = {name: tensor.nested() for name, tensor in theirs.tensors.items()} if is_model else {}
-        specimen = read_specimen(mine, drawn=False, recorded=recorded, **source)
-        if specimen.trace is not None and level is None:
-            return specimen.trace, None
-        missing = unrecorded(specimen.graph, theirs, names)
-        own = {name: specimen.feeds[name] for name in missing if name in specimen.feeds}
-        drawn = [name for name in missing if name not in own]
-        if own and len(missing) < len(specimen.graph.inputs):
-            message(f"B did not record {listed(list(own))}: A's own are used")
-        if drawn:
-            message(f"B did not record {', '.join(drawn)}, and A does not hold them: they are drawn at random")
-            own |= {name: value for name, value in random_feeds(specimen.graph, 0).items() if name in drawn}
-        return specimen.graph, own
-    given = [name for name, value in source.items() if value is not None]
-    if given:
-        raise GraphError(f"--{given[0]} does not apply to {mine}; expected it with {', '.join(GRAPHS)}")
-    return _recording(mine, read_file), None
-
-
-def _trained(path: Path) -> bool:
-    """Whether it is the folder of a trained model."""
-    if not path.is_dir():
-        return False
-    from ...models import is_model_folder
-
-    return is_model_folder(path)
-
-
-def _holds_graph(path: Path) -> bool:
-    """Whether a file holds a saved graph without values."""
-    if path.suffix.lower() not in (".txt", ".json") or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        start = file.read(200)
-    return start.startswith(b"graphattn graph") or b'"graphattn graph"' in start
+    if not is_graph(mine):
+        given = [name for name, value in source.items() if value is not None]
+        if given:
+            raise GraphError(f"--{given[0]} does not apply to {mine}; expected it with {', '.join(GRAPHS)}")
+        return read_recording(mine), None
+    specimen = read_specimen(mine, drawn=False, recorded=recorded(mine, theirs, names), **source)
+    if specimen.trace is not None and level is None:
+        return specimen.trace, None
+    missing = unrecorded(specimen.graph, theirs, names)
+    own = {name: specimen.feeds[name] for name in missing if name in specimen.feeds}
+    drawn = [name for name in missing if name not in own]
+    if own and len(missing) < len(specimen.graph.inputs):
+        message(f"B did not record {listed(list(own))}: A's own are used")
+    if drawn:
+        message(f"B did not record {', '.join(drawn)}, and A does not hold them: they are drawn at random")
+        own |= {name: value for name, value in random_feeds(specimen.graph, 0).items() if name in drawn}
+    return specimen.graph, own
 
 
 def _pair(entry: str) -> tuple[str, str]:

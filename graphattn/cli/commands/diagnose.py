@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, fitting_width, progress
 from ..paint import COMPARISON, painter
-from ..source import read_specimen, specimen_options
+from ..source import read_recording, read_specimen, recorded, specimen_options
 
 GROUP = "Compare with another implementation"
 
@@ -56,15 +55,15 @@ def command(
     if theirs is None and not probe:
         raise GraphError("no numbers are given; expected THEIRS after SOURCE, or --probe")
     as_json = as_json or bool(output and output.lower().endswith(".json"))
-    specimen = read_specimen(**source)
+    recording = None if probe or theirs is None else read_recording(theirs)
+    fed = recorded(source["source"], recording, {}) if recording else {}
+    specimen = read_specimen(**source, recorded=fed)
     with progress("looking for the mistake") as say:
-        if probe:
+        if recording is None:
             found = find_probe(specimen.graph, specimen.feeds)
             text = json.dumps(dict(found.feeds), indent=1) if as_json else str(found)
             emit(text, output, exact=as_json)
             return
-        assert theirs is not None
-        recording = _recording(theirs)
         own = {name: value for name, value in specimen.feeds.items() if recording.find(name) is None}
         done = diagnose(
             specimen.graph, own, recording, precision=_precision(precision), budget=budget, pairs=pairs, say=say
@@ -77,14 +76,6 @@ def command(
         )  # fmt: skip
     emit(text, output, exact=as_json, painted=None if as_json or markdown else painter(COMPARISON))
     ctx.exit(0 if done.agrees else 1)
-
-
-def _recording(path: str) -> Any:
-    from ...insight.compare.reading import read_file
-
-    if not Path(path).exists():
-        raise GraphError(f"{path!r} does not exist; expected a file or a folder of tensors")
-    return read_file(path)
 
 
 def _precision(given: str | None) -> str | int | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ...core.errors import GraphError
 from ..output import progress, wrote
-from ..source import ENGINE, LEVEL, ONNX, need_unpatched, read_graph, read_specimen, specimen_options
+from ..source import ENGINE, LEVEL, is_program, need_unpatched, read_graph, read_specimen, specimen_options
 
 GROUP = "See a computation"
 
@@ -30,7 +29,7 @@ def command(
     if output is None:
         raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
     feeding = {option: source.pop(option) for option in ("seed", "feed_files", "labels", "patches")}
-    is_model = Path(source["source"]).suffix.lower() == ONNX  # whose feeds say how large it is
+    is_model = is_program(source["source"])  # whose feeds say how large it is
     if not values and any(
         given not in (None, ())
         for option, given in feeding.items()
