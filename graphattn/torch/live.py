@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import isfunction
 from typing import Any
 
 from ..core.errors import GraphError
@@ -150,9 +151,24 @@ def flat(exported: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple
 
 
 def need_eval(module: Any) -> None:
-    """Refuse a module that is in training mode."""
-    if any(part.training for part in module.modules()):
-        raise GraphError("the module is in training mode; expected module.eval(), so that dropout is inactive")
+    """Refuse a module that is in training mode, as a whole or in a part for which that matters."""
+    for path, part in module.named_modules():
+        if part.training and _heeds_training(type(part)):
+            told = f"{path} ({type(part).__name__})" if path else "the module"
+            raise GraphError(f"{told} is in training mode; expected module.eval(), so that dropout is inactive")
+
+
+def _heeds_training(kind: type) -> bool:
+    """Whether modules of a class may compute something else in training: those of torch.nn whose code asks for
+    the mode, and whatever is not torch.nn's."""
+    for base in kind.__mro__:
+        if base is need_torch().nn.Module:
+            break
+        if not base.__module__.startswith("torch.nn."):
+            return True
+        if any("training" in method.__code__.co_names for method in vars(base).values() if isfunction(method)):
+            return True
+    return False
 
 
 @contextmanager

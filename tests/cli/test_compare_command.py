@@ -90,7 +90,7 @@ def test_options_reach_the_comparison(files):
 @pytest.mark.parametrize("args, words", [
     (["absent.json", "same.json"], "'absent.json' does not exist; expected a recording"),
     (["same.json", "absent.json"], "'absent.json' does not exist; expected a recording"),
-    (["same.json", "graph.txt"], "graph.txt holds a graph without values; expected a trace, or tensors"),
+    (["same.json", "graph.txt"], "graph.txt is a graph without values; expected a recording: a trace"),
     (["same.json", "same.json", "--n", "3"], "--n does not apply to same.json; expected it with attention"),
     (["same.json", "same.json", "--name", "a"], "--name 'a' is no pair; expected NAME_IN_A=NAME_IN_B"),
     (["same.json", "same.json", "--name", "a=b"], "same.json has no tensor 'b'; expected one of q"),

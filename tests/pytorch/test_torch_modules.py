@@ -216,5 +216,21 @@ def paths_of_module(module):
 
 
 def test_training_mode_is_refused():
-    with pytest.raises(GraphError, match="training mode"):
+    with pytest.raises(GraphError, match=r"^the module is in training mode"):
         programs.traced(Plain(), IDS)
+
+
+@pytest.mark.parametrize(
+    "part, matters",
+    [(nn.GELU(), False), (nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4)), False), (nn.Dropout(0.5), True),
+     (nn.Sequential(nn.RReLU()), True), (nn.BatchNorm1d(3), True), (nn.TransformerEncoderLayer(4, 1, 4), True)],
+)  # fmt: skip
+def test_a_part_in_training_mode_is_named_where_it_matters(part, matters):
+    """What was put into a module after eval(): a new module is in training mode."""
+    module = nn.Sequential(nn.Identity()).eval()
+    module.append(part)
+    if not matters:
+        assert programs.record(module, torch.zeros(2, 4))
+        return
+    with pytest.raises(GraphError, match=r"^1(\.\w+)* \(\w+\) is in training mode; expected module\.eval\(\)"):
+        programs.record(module, torch.zeros(2, 4))
