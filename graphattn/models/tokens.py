@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..core.errors import GraphError
@@ -85,7 +86,14 @@ def tokenizer_of(folder: Folder) -> Any:
         ) from None
     names = [name for name in ("tokenizer.json", "vocab.txt", "vocab.json") if folder.has(name)]
     if not names:
-        raise GraphError(f"{folder.path} has no tokenizer.json and no vocab.txt; expected one, or token ids")
+        others = [path.name for path in sorted(folder.path.glob("*.model"))]
+        convert = (
+            f" ({others[0]} is not read: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of"
+            " transformers writes tokenizer.json)"
+        ) if others else ""  # fmt: skip
+        raise GraphError(
+            f"{folder.path} has no tokenizer.json and no vocab.txt; expected one, or token ids{convert}"
+        )
     path = folder.file(names[0])
     if path.stat().st_size > FILE_LIMIT:
         raise GraphError(f"{path} is larger than {FILE_LIMIT:,} bytes; expected a smaller file")
@@ -97,12 +105,27 @@ def tokenizer_of(folder: Folder) -> Any:
             lower = settings.get("do_lower_case", True)
             found = tokenizers.BertWordPieceTokenizer(str(path), lowercase=bool(lower))
         else:
-            merges = folder.file("merges.txt")
-            found = tokenizers.ByteLevelBPETokenizer(str(path), str(merges))
+            found = _byte_pairs(tokenizers, folder, path)
     except (GraphError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the library raises Exception itself, and panics
         raise GraphError(f"{path} is no tokenizer that can be read: {str(error)[:120]}") from None
     found.no_padding()
     found.no_truncation()
+    return found
+
+
+def _byte_pairs(library: Any, folder: Folder, path: Path) -> Any:
+    """GPT-2's tokenizer, of vocab.json and merges.txt, with the marks that RoBERTa and OPT put around texts."""
+    found = library.ByteLevelBPETokenizer(str(path), str(folder.file("merges.txt")))
+    settings = folder.json("tokenizer_config.json") if folder.has("tokenizer_config.json") else {}
+    kind = str(folder.json("config.json").get("model_type"))
+    marks: tuple[str, ...] = ()
+    if kind in ("roberta", "opt"):
+        marks = ("<s>", "$A", "</s>") if kind == "roberta" else ("</s>", "$A")
+    elif settings.get("add_bos_token") is True:
+        marks = ("<|endoftext|>", "$A")
+    if marks:
+        special = [(mark, found.token_to_id(mark)) for mark in dict.fromkeys(marks) if mark != "$A"]
+        found.post_processor = library.processors.TemplateProcessing(" ".join(marks), special_tokens=special)
     return found

@@ -247,3 +247,23 @@ def test_a_vocabulary_alone(tmp_path):
     model = pretrained(folder, text="The cats sat")
     assert list(model.labels["token"]) == ["[CLS]", "the", "cat", "##s", "sat", "[SEP]"]
     assert list(pretrained(folder, ids=[2, 5, 6, 3]).labels["token"]) == ["[CLS]", "the", "cat", "[SEP]"]
+
+
+@pytest.mark.parametrize(
+    "family, labels",
+    [("gpt2", ["ab", "c"]), ("roberta", ["<s>", "ab", "c", "</s>"]), ("opt", ["</s>", "ab", "c"])],
+)
+def test_pairs_of_bytes_alone(tmp_path, family, labels):
+    """vocab.json with merges.txt: the marks around a text are those of the family."""
+    folder = copied(family, tmp_path)
+    words = ["<s>", "<pad>", "</s>", "a", "b", "c", "ab"]
+    (folder / "vocab.json").write_text(json.dumps({w: i for i, w in enumerate(words)}), encoding="utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\na b\n", encoding="utf-8")
+    assert list(pretrained(folder, text="abc").labels["token"]) == labels
+
+
+def test_a_tokenizer_of_another_library(tmp_path):
+    folder = copied("llama", tmp_path)
+    (folder / "tokenizer.model").write_bytes(b"")
+    told = refused(folder, ids=None, text="cat")
+    assert "expected one, or token ids (tokenizer.model is not read: AutoTokenizer" in told
