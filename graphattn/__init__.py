@@ -6,6 +6,7 @@ Names load on first use, so that `import graphattn` stays light.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
+        return import_module(f".{name}", __name__)  # graphattn.model, graphattn.torch, …
+    hint = import_module(".core.elsewhere", __name__).top(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

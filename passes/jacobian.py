@@ -20,6 +20,7 @@ from typing import Any
 
 from graphattn.core import nested
 from graphattn.core.axes import Spec
+from graphattn.core.elsewhere import meant
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
 from graphattn.core.run import run
@@ -55,6 +56,7 @@ class Jacobian:
     __repr__ = __str__
 
 
+@meant
 def jacobian(graph: Graph, of: str, wrt: str, feeds: Mapping[str, Any], **options: Any) -> Jacobian:
     """The derivatives of every cell of the tensor `of` with respect to every cell of the tensor `wrt`, at
     `feeds`. `options` are those of `run` (labels, level, numbers, …). Raises a `GraphError` for what

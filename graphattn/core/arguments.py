@@ -6,7 +6,7 @@ Attributes are None, bools, numbers, text, nested tuples of them, and large tens
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,7 @@ from .errors import GraphError, Rejected
 from .node import NOTHING
 from .op import Op, broken
 from .packed import pack
-from .words import counted, typed
+from .words import counted, joined, shown, typed
 
 
 def sorted_out(
@@ -32,10 +32,9 @@ def sorted_out(
             rest = args[place:]
             break
         if place >= len(positional):
-            behind = ", ".join(f"{p.name}=…" for p in op.parameters.values() if p.keyword_only)
             raise GraphError(
                 f"{where} takes {counted(len(positional), 'argument')} by position, got {len(args)}"
-                + (f"; the others go by name: {behind}" if behind else "")
+                + _elsewhere(op, args[len(positional) :])
             )
         given[positional[place].name] = value
     for key, value in kwargs.items():
@@ -75,6 +74,17 @@ def sorted_out(
     return operands, fixed(attributes, where)
 
 
+def _elsewhere(op: Op, over: Sequence[Any]) -> str:
+    """Where arguments belong that are too many: a text is a name, another operand of two is another step."""
+    if isinstance(over[0], str):
+        return f"; a name goes by name: name={shown(over[0])}"
+    operands = [p.name for p in op.positional if p.operand]
+    if hasattr(over[0], "spec") and len(operands) == 2 == len(op.positional):
+        return f"; more of them take more steps: {op.name}({op.name}({', '.join(operands)}), c)"
+    behind = ", ".join(f"{p.name}=…" for p in op.parameters.values() if p.keyword_only)
+    return f"; the others go by name: {behind}" if behind else ""
+
+
 def fixed(attributes: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """Attributes that nobody can change: None, bools, numbers, text, and tuples of them."""
     if not attributes:
@@ -102,9 +112,18 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
     raise GraphError(f"{what} is {typed(value)}; expected None, a number, text, or nested lists of them")
 
 
-def _operand_told(operand: str, tensor: str, spec: Spec) -> str:
-    """`b is y, token 3 × feature 4`; a tensor that goes by the operand's own name is not named twice."""
-    return f"{operand} is {'' if tensor == operand else f'{tensor}, '}{describe(spec)}"
+def _operands_told(op: Op, specs: Sequence[Spec | None], named: Callable[[int], str]) -> Iterator[str]:
+    """`q and k are x, token 3 × feature 4`: each tensor once; one that goes by the operand's own name is not
+    named twice."""
+    tensors: dict[str, list[int]] = {}
+    for slot, spec in enumerate(specs):
+        if spec is not None:
+            tensors.setdefault(named(slot), []).append(slot)
+    for tensor, slots in tensors.items():
+        operands = [op.operand_name(slot) for slot in slots]
+        of = describe(specs[slots[0]])  # pyright: ignore[reportArgumentType]
+        told = "" if operands == [tensor] else f"{tensor}, "
+        yield f"{joined(operands)} {'is' if len(operands) == 1 else 'are'} {told}{of}"
 
 
 def results(
@@ -119,11 +138,7 @@ def results(
     try:
         shapes = op.shape(*specs, **attributes)
     except Rejected as error:
-        given = "; ".join(
-            _operand_told(op.operand_name(slot), named(slot), spec)
-            for slot, spec in enumerate(specs)
-            if spec is not None
-        )
+        given = "; ".join(_operands_told(op, specs, named))
         raise GraphError(f"{op.name} {name!r}: {error}{f' ({given})' if given else ''}") from None
     except Exception as error:
         raise broken(f"{op.name} {name!r}: its shape rule", error) from error

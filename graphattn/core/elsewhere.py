@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from .errors import GraphError, suggest
@@ -33,7 +33,8 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "B": ("beta", "b"), "d_k": ("sqrt",), "head_dim": ("sqrt",), "input": ("x",), "other": ("b",), "A": ("a",),
     "rotary_base": ("base",), "theta": ("base",), "rope_theta": ("base",), "tanh": ("approximate",),
     "split_size_or_sections": ("parts",), "chunks": ("parts",), "num_outputs": ("parts",),
-    "repeats": ("times",),
+    "repeats": ("times",), "softmax_scale": ("scale",), "sm_scale": ("scale",), "scaling": ("scale",),
+    "heads": ("parts",), "kdim": ("k",), "vdim": ("v",),
 }  # fmt: skip
 """The name there: the names here, of which the first that a call takes is meant."""
 
@@ -47,8 +48,13 @@ EXPLAINED = {
     "normalized_shape": "it is always the last axis; leave it out",
     "in_features": "sizes come from the weights: w is out × in",
     "out_features": "sizes come from the weights: w is out × in",
-    "embed_dim": "sizes come from the operands; leave it out",
-    "d_model": "sizes come from the operands; leave it out",
+    **dict.fromkeys(
+        ("embed_dim", "d_model", "key_dim", "value_dim", "head_dim", "d_k", "d_v", "units", "hidden_size",
+         "qkv_features", "features", "num_embeddings", "embedding_dim", "input_dim", "output_dim"),
+        "sizes come from the operands; leave it out",
+    ),
+    "temperature": "divide before it: g.scale(x, divide=…)",
+    "use_bias": "give b=… or leave it out",
     "dropout_p": "there is no dropout: what is seen is the same in every run",
     "dropout": "there is no dropout: what is seen is the same in every run",
     "p": "there is no dropout: what is seen is the same in every run",
@@ -85,7 +91,10 @@ OPS = {
     "square": ("multiply",), "rsqrt": ("sqrt", "divide"), "reciprocal": ("divide",), "logit": ("sigmoid",),
     "scaled_dot_product_attention": ("attention",), "sdpa": ("attention",),
     "MultiheadAttention": ("multi_head",),
-    "MultiHeadAttention": ("multi_head",), "TransformerEncoderLayer": ("encoder_layer",), "swish": ("silu",),
+    "MultiHeadAttention": ("multi_head",), "MultiHeadDotProductAttention": ("multi_head",),
+    "MultiHeadSelfAttention": ("multi_head",), "dot_product_attention": ("attention",),
+    "Attention": ("attention",), "Dense": ("linear",), "LayerNormalization": ("layernorm",),
+    "TransformerEncoderLayer": ("encoder_layer",), "swish": ("silu",),
     "TransformerDecoderLayer": ("decoder_layer",), "mlp": ("feed_forward",), "rotary": ("rope",),
     "RotaryEmbedding": ("rope",), "layer_norm": ("layernorm",), "rms_norm": ("rmsnorm",), "eq": ("where",),
     "greater": ("is_positive",), "gt": ("is_positive",), "Tensor": ("constant",), "tensor": ("constant",),
@@ -107,7 +116,10 @@ ATTRIBUTES = {
     **dict.fromkeys(("float", "half", "double", "astype"), "numbers are chosen at the run: run(…, numbers=…)"),
     **dict.fromkeys(("t", "mT"), "x.T exchanges the last two axes"),
     **dict.fromkeys(("dot", "mm", "bmm"), "x @ y is the product"), "clone": "a tensor is never changed",
-    "copy": "a tensor is never changed",
+    "copy": "a tensor is never changed", "to_list": "its value is there after a run: run(graph, feeds)[name]",
+    **dict.fromkeys(
+        ("transpose", "permute", "swapaxes"), "x.T exchanges the last two axes, and g.transpose(x, perm=…) any"
+    ),
 }  # fmt: skip
 """What arrays and tensors there have, and what to write here."""
 
@@ -120,9 +132,47 @@ GRAPHS = {
     **dict.fromkeys(("parameters", "state_dict", "named_parameters"), "graph.inputs are what it is fed"),
     **dict.fromkeys(("edges", "predecessors", "successors"), "graph.dag is a networkx graph"),
     **dict.fromkeys(("rename", "alias"), NAMED),
+    **dict.fromkeys(("nn", "functional", "F", "np", "numpy", "jnp", "jax", "torch", "layers", "keras", "ops"),
+                    "ops are methods of a graph: g.softmax(x), g.linear(x, w)"),
+    **dict.fromkeys(("add_node", "add_edge", "call_function"), "an op adds its node: y = g.softmax(x)"),
+    **dict.fromkeys(("topological_sort", "sorted", "order"), "graph.nodes are in that order"),
+    **dict.fromkeys(("remove", "remove_node", "delete", "erase_node"),
+                    "a graph only grows; passes give a new one, run(…, patch=…) replaces a tensor"),
     **dict.fromkeys(("train", "fit"), "value_and_grad(graph, feeds, of=…) has the gradients of a step"),
 }  # fmt: skip
 """What a model has there, and what to write here."""
+
+TRACES = {
+    **dict.fromkeys(("plot", "imshow", "heatmap", "draw"), 'trace.figure("weights", "w.svg") draws a tensor'),
+    **dict.fromkeys(("render", "view"), 'trace.graph.render("x.svg", trace=trace) draws it with its numbers'),
+    **dict.fromkeys(("items", "values"), "dict(trace) is a dict of its tensors"),
+    **dict.fromkeys(("run", "forward", "eval"), "it is what a run gave: run(graph, feeds) runs again"),
+    **dict.fromkeys(("grad", "backward", "gradient"), "gradient(graph, of=…, wrt=[…]) is a graph to run"),
+    **dict.fromkeys(("dump", "write", "to_json", "to_csv"), 'trace.save("run.json") writes it'),
+    **dict.fromkeys(("mean", "sum", "std", "describe", "summary"), "trace.stats(name) has them"),
+    **dict.fromkeys(("print", "show_all", "text"), "print(trace) prints it"),
+}  # fmt: skip
+"""What a result has there, and what to write here."""
+
+TOP = {
+    **dict.fromkeys(
+        ("why", "reach", "sources", "table", "stats", "figure"),
+        "it is a method of a trace: run(graph, feeds).{0}(…)",
+    ),
+    "zoom": "it is a method of a graph: graph.at(level)",
+    "render": 'it is a method of a graph: graph.render("x.svg")',
+    "Value": "graphattn.scalar has it",
+    "value_and_grad": "graphattn.passes.gradient has it",
+    "cost": "graphattn.passes.cost has it",
+    "verify": "graphattn.passes.verify has it",
+    **dict.fromkeys(
+        ("attention", "block", "causal_mask", "layer_norm", "multi_head", "pos_encoding", "softmax"),
+        "graphattn.model.{0} computes with lists; an op is a method of a graph",
+    ),
+    "specimen": "graphattn.builtin has it",
+    "random_feeds": "graphattn.builtin has it",
+}
+"""What is looked for in `graphattn` itself, and where it is."""
 
 NUMBERS = {
     "float64": "float", "double": "float", "fp64": "float", "f64": "float", "f8": "float", "float_": "float",
@@ -154,6 +204,11 @@ def builder(name: str) -> str:
     if "dropout" in name.lower():
         return "; leave it out: every run gives the same, so there is none"
     return f"; {GRAPHS[name]}" if name in GRAPHS else ""
+
+
+def top(name: str) -> str:
+    """What to add to a sentence that knows nothing of this name in `graphattn` itself."""
+    return f"; {TOP[name].format(name)}" if name in TOP else builder(name)
 
 
 def attribute(name: str) -> str:
@@ -203,6 +258,14 @@ def _misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             p.kind is p.VAR_KEYWORD for p in parameters.values()
         ):
             return f"{name} takes tensors by name; expected {name}(out=…)"
-        needed = [key for key in named if parameters[key].default is parameters[key].empty]
+        if said == "too many positional arguments" and "feeds" in named:
+            given = next(iter(getattr(args[0], "inputs", ())), "x")
+            return f"{name} got {len(args)} arguments; feeds are one dict: {name}(graph, {{{given!r}: …}})"
+        needed = [
+            key
+            for key in named
+            if parameters[key].default is parameters[key].empty
+            and parameters[key].kind not in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)
+        ]
         return f"{name}: {said}; expected {name}({', '.join(needed)}, …)"
     return None

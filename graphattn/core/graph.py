@@ -188,6 +188,7 @@ class Graph(Builders):
             raise GraphError(
                 f"{name!r} could be {listed(map(self.tensor_name, meant))};"
                 f" expected a name that only one tensor {'ends in' if endings else 'fits'}"
+                f" (or '*.{name}' where a pattern is taken)"
             )
         if inside := self._names.inside(name):
             raise GraphError(f"{name!r} holds several tensors; expected one of {listed(inside)}")
@@ -653,6 +654,7 @@ class Graph(Builders):
 
         return run(self, feeds, **options)
 
+    @meant
     def render(self, path: Any, **options: Any) -> Any:
         """Draw the graph into an .svg, .png, .pdf or .dot file; see `graphattn.dumps.picture.render`."""
         from ..dumps.picture import render

@@ -384,6 +384,10 @@ def read_feeds(
         raise GraphError(f"feeds is {typed(feeds)}; expected a dict of tensors by input name{like}")
     for name in feeds:
         if name not in plan.known:
+            if hasattr(name, "spec"):
+                raise GraphError(
+                    f"feeds has the tensor {name.name!r} as a key; expected its name: {{{name.name!r}: …}}"
+                )
             raise GraphError(
                 f"graph {plan.graph.name!r} has no input {name!r}; expected {_listed(plan.known)}"
                 + suggest(name, plan.known)
@@ -394,7 +398,11 @@ def read_feeds(
         if name not in feeds:
             default = step.node.attributes.get("default")
             if default is None:
-                raise GraphError(f"input {name!r} of graph {plan.graph.name!r} was not fed")
+                spec = step.node.outputs[0]
+                raise GraphError(
+                    f"{step.node.op.name} {name!r} of graph {plan.graph.name!r} was not fed; expected"
+                    f" {{{name!r}: …}} with {describe(spec)}"
+                )
             values[step.start] = nested.full(step.node.outputs[0].shape, plan.numbers.lift(default))
             continue
         value = nested.read(feeds[name], step.node.outputs[0], name, plan.numbers, allow_nonfinite)

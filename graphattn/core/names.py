@@ -8,6 +8,7 @@ and outputs have names; they stand for tensors, and share the one space with the
 from __future__ import annotations
 
 import keyword
+import re
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
@@ -166,9 +167,11 @@ def check_name(name: Any) -> None:
     if not isinstance(name, str):
         raise GraphError(f"a name must be text, got {nested.shown(name)}")
     if not all(map(_is_identifier, name.split("."))):
+        near = re.sub(r"[^\w.]+", "_", name).strip("_")
+        meant = f"; did you mean {near!r}?" if all(map(_is_identifier, near.split("."))) else ""
         raise GraphError(
             f"{name!r} is not a name; expected identifiers joined by dots, like head0.weights"
-            " (free text goes into titles)"
+            f" (free text goes into title=…){meant}"
         )
 
 

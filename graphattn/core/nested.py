@@ -22,7 +22,7 @@ from .axes import Spec, describe
 from .errors import GraphError
 from .numbers import FLOAT, Numbers
 from .packed import Packed
-from .words import shown, typed
+from .words import shown, sizes, typed
 
 RANK_LIMIT = 32
 CELLS = {bool, int, float}
@@ -261,6 +261,11 @@ def read(
                 f" ({what} is {describe(spec)})"
             )
         if len(item) != spec.shape[depth]:
+            shape = () if depth else _regular(value)
+            if shape and all(shape) and (len(shape) != spec.rank or shape == spec.shape[::-1]):
+                told = sizes(shape) if len(shape) > 1 else f"one row of {shape[0]}"
+                turned = "; its transpose would fit" if len(shape) == spec.rank else ""
+                raise GraphError(f"{what} is {told}; expected {describe(spec)}{turned}")
             raise GraphError(
                 f"{where(index)} has {len(item)} {'cells' if depth == spec.rank - 1 else 'rows'};"
                 f" expected {spec.shape[depth]} ({what} is {describe(spec)})"
@@ -274,7 +279,19 @@ def read(
 
 def _given(item: Any) -> str:
     """What was given where a list was expected."""
-    return "a tensor of a graph, which has no value" if hasattr(item, "spec") else shown(item)
+    return (
+        "a tensor of a graph, which has no value" if hasattr(item, "spec")
+        else typed(item) if callable(item)
+        else shown(item)
+    )  # fmt: skip
+
+
+def _regular(value: Any) -> tuple[int, ...]:
+    """The shape of nested lists; () where they are none, or ragged."""
+    try:
+        return tuple(shape_of(value))
+    except GraphError:
+        return ()
 
 
 def _stays_packed(value: Packed, spec: Spec, numbers: Numbers, allow_nonfinite: bool) -> bool:

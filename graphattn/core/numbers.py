@@ -183,7 +183,8 @@ def _fraction() -> Numbers:
         try:
             return Fraction(value)
         except (ValueError, OverflowError):
-            raise GraphError(f"fraction numbers have no {value}; expected finite numbers") from None
+            hidden = ", or numbers='mpmath' where a mask hides cells" if value == -math.inf else ""
+            raise GraphError(f"fraction numbers have no {value}; expected finite numbers{hidden}") from None
 
     def root(x: Any) -> Any:
         y = Fraction(math.isqrt(max(x.numerator, 0)), math.isqrt(x.denominator))

@@ -27,6 +27,7 @@ import networkx as nx
 
 from . import nested, refused
 from .axes import Spec
+from .elsewhere import TRACES, meant
 from .errors import GraphError, suggest
 from .graph import Graph, Node, Ref
 from .hidden import finite
@@ -190,6 +191,13 @@ class Trace:
 
     def __getitem__(self, name: str) -> Any:
         """The value of a tensor, by its name, an alias, an output name or a unique ending."""
+        if isinstance(name, tuple) and name and isinstance(name[0], str):
+            at = "".join(f"[{nested.shown(place)}]" for place in name[1:])
+            raise GraphError(f"a trace has tensors by name, as lists; expected trace[{name[0]!r}]{at}")
+        if isinstance(name, int):
+            raise GraphError(
+                f"a trace has tensors by name; trace.steps[{name}] is a step, trace.names are the names"
+            )
         place = self.recording.place(self.graph.resolve(name))
         if place is None or self.recording.values[place] is None:
             raise GraphError(
@@ -209,6 +217,10 @@ class Trace:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
+
+    def keys(self) -> list[str]:
+        """The names, so that `dict(trace)` is a dict of the tensors."""
+        return self.names
 
     def __len__(self) -> int:
         return len(self.recording.done)
@@ -360,11 +372,15 @@ class Trace:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "graph" not in self.__dict__:
             raise AttributeError(name)
-        hint = f"; trace[{name!r}] is that tensor" if name in self.graph else suggest(name, dir(self))
+        if name in self.graph:
+            hint = f"; trace[{name!r}] is that tensor"
+        else:
+            hint = f"; {TRACES[name]}" if name in TRACES else suggest(name, dir(self))
         raise AttributeError(f"a Trace has no {name!r}{hint}")
 
     # ------------------------------------------------------------ doors to the other wings
 
+    @meant
     def why(self, tensor: str, *index: Any, depth: int | str = 1) -> Why:
         """How one cell came about: `print(trace.why("weights", 2, 1))`; see `graphattn.insight.why`."""
         from ..insight.why import why
@@ -426,6 +442,7 @@ class Trace:
 
         return stats(self, names or None)
 
+    @meant
     def save(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the trace: `trace.save("run.json")`. The ending chooses the form: .txt, .json, .npz and a
         folder ("run/", of CSV files) read back with `graphattn.load`; see `graphattn.dumps.forms`."""

@@ -57,6 +57,9 @@ class Value:
             if not isinstance(child, Value):
                 raise GraphError(f"a child of a Value is {_told(child)}; expected Values of graphattn.scalar")
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a Value has no {name!r}; its number is .data, its gradient .grad")
+
     # ------------------------------------------------------------ what it came from
 
     @property

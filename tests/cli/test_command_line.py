@@ -288,7 +288,7 @@ def test_labels(cli):
         ("block --n 100000", "n = 100000, d = 8 is too large here; expected each to be at most 2048"),
         ("block --d 6 --heads 4 --no-projections",
          "multi_head 'attention': the 6 features of q do not divide into 4 heads; 3 or 6 would do"
-         " (q is norm, token 4 × feature 6; k is norm, token 4 × feature 6; v is norm, token 4 × feature 6)"),
+         " (q, k and v are norm, token 4 × feature 6)"),
         ("attention --heads 2", "the built-in graph 'attention' has 1 head, not 2;"
                                 " expected multi-head for more"),
         ("block --text abc", "--text does not apply to block; expected it with toy, or a model's folder"),
@@ -318,7 +318,7 @@ def test_labels(cli):
         ("syntax.py", "syntax.py line 1: invalid syntax; expected Python"),
         ("name.py", "name.py line 2: NameError: name 'undefined' is not defined"),
         ("shape.py", "shape.py line 4: matmul 'matmul_x_x': a has 3 columns and b has 2 rows;"
-                     " expected as many; b.T would fit (a is x, 2 × 3; b is x, 2 × 3)"),
+                     " expected as many; b.T would fit (a and b are x, 2 × 3)"),
         ("exit.py", "exit.py line 1: SystemExit: 3"),
         ("rude.py", "rude.py line 1: GeneratorExit: gone"),
         ("empty.py", "empty.py defines no graphs; expected one, or one that is named `graph`"),

@@ -129,8 +129,8 @@ def test_the_rank_is_not_the_depth_of_a_trap():
 
 
 def test_names_of_feeds():
-    says("input 'x' of graph 'g' was not fed", run, graph(), {})
-    says("input 'x' of graph 'g' was not fed", run, graph())
+    says("input 'x' of graph 'g' was not fed; expected {'x': …} with token 2 × feature 3", run, graph(), {})
+    says("input 'x' of graph 'g' was not fed; expected {'x': …} with token 2 × feature 3", run, graph())
     says("graph 'g' has no input 'z'; expected x", run, graph(), {"x": GOOD, "z": 1})
     says("graph 'g' has no input 'xx'; expected x; did you mean 'x'?", run, graph(), {"xx": GOOD})
     says("graph 'g' has no input 'r'; expected x", run, graph(), {"x": GOOD, "r": GOOD})
@@ -158,12 +158,20 @@ def test_only_what_the_targets_need_must_be_fed():
     g.output(y=g.relu(a, name="ra"), z=g.relu(b, name="rb"))
     assert run(g, {"a": [1]}, targets=["ra"]).names == ["a", "ra"]
     assert run(g, {"a": [1], "b": [2]}, targets=["y"]).names == ["a", "ra"]
-    says("input 'b' of graph 'g' was not fed", run, g, {"a": [1]}, targets=["ra", "rb"])
+    says(
+        "input 'b' of graph 'g' was not fed; expected {'b': …} with 1", run, g, {"a": [1]}, targets=["ra", "rb"]
+    )
 
 
 def test_an_input_that_is_patched_by_a_tensor_need_not_be_fed():
     assert run(graph(), {}, patch={"x": GOOD})["r"] == GOOD
-    says("input 'x' of graph 'g' was not fed", run, graph(), {}, patch={"x": lambda old: old})
+    says(
+        "input 'x' of graph 'g' was not fed; expected {'x': …} with token 2 × feature 3",
+        run,
+        graph(),
+        {},
+        patch={"x": lambda old: old},
+    )
 
 
 def test_infinities_are_let_in_when_asked():

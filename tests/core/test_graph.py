@@ -31,10 +31,13 @@ def x(g):
 # ---------------------------------------------------------------- names
 
 
+MEANT = {"a b": "a_b", "a-b": "a_b", "a\u2028b": "a_b", "a\n": "a", "<b>": "b", 'a"': "a", "a\0": "a"}
+
+
 def not_a_name(name):
     return (
         f"{name!r} is not a name; expected identifiers joined by dots, like head0.weights"
-        " (free text goes into titles)"
+        f" (free text goes into title=…){f'; did you mean {MEANT[name]!r}?' if name in MEANT else ''}"
     )
 
 
@@ -301,7 +304,7 @@ def test_parts_of_a_name_may_be_left_out():
     assert "layer1.head0.weights" not in graph and "layer1.attention.head0.weights" in graph
     says(
         "'layer1.weights' could be layer1.attention.head0.weights, layer1.attention.head1.weights;"
-        " expected a name that only one tensor fits",
+        " expected a name that only one tensor fits (or '*.layer1.weights' where a pattern is taken)",
         graph.resolve, "layer1.weights",
     )  # fmt: skip
     says(
@@ -575,7 +578,7 @@ def test_a_unique_ending_finds_a_tensor():
     assert fine.resolve("block") == Ref("block.residual")
     says(
         "'weights' could be block.attention.head0.weights, block.attention.head1.weights;"
-        " expected a name that only one tensor ends in",
+        " expected a name that only one tensor ends in (or '*.weights' where a pattern is taken)",
         fine.resolve, "weights",
     )  # fmt: skip
     says(

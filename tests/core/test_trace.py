@@ -440,7 +440,9 @@ def test_what_is_done_to_a_trace_reaches_no_later_run(op):
 
 
 def test_a_name_is_text(trace):
-    for name in ([], {}, 3, None):
+    with pytest.raises(GraphError, match=r"^a trace has tensors by name; trace.steps\[3\] is a step"):
+        trace[3]
+    for name in ([], {}, None):
         words = f"graph 'g' has no tensor {name!r}"
         says(words, trace.__getitem__, name)
         says(words, trace.step, name)

@@ -1,10 +1,11 @@
-"""What people type who know numpy, PyTorch or ONNX, and the sentence that each line gets.
+"""What people type who know numpy, PyTorch, JAX, Keras or ONNX, and the sentence that each line gets.
 
 `tests/golden/mistakes.txt` has the lines with their sentences: read it as a newcomer would.
 """
 
 import pytest
 
+import graphattn
 from graphattn import Graph, GraphError, gradient, run
 
 LINES = r"""
@@ -182,16 +183,72 @@ run(g, {"x": [[1.0]*4]*3})[0]
 run(g, {"x": [[1.0]*4]*3}).why("x[0, 9]")
 run(g, {"x": [[1.0]*4]*3}).save("x.pkl")
 gradient(run(g, {"x": [[1.0]*4]*3}), "x")
+g.matmul(x, x.T, "scores")
+run(g, {x: [[1.0]*4]*3})
+run(g, x, x)
+run(g, {"x": [[[1.0]*4]*3]})
+run(g, {"x": np.ones(12)})
+run(g, {"x": np.array([["a"]*4]*3)})
+run(g, {"x": lambda: 1})
+run(g, {"x": [["1", "2", "3", "4"]]*3})
+run(g, {"x": [[1j]*4]*3})
+run(t)
+Graph("self attention")
+x.transpose(-2, -1)
+g.render()
+g.nn.Linear(4, 4)
+g.Linear(4, 4)
+g.functional.softmax(x)
+g.jnp.dot(x, x)
+g.MultiHeadDotProductAttention(x)
+g.multi_head(x, x, x, heads=2, d_k=4)
+g.multi_head(x, x, x, embed_dim=8, num_heads=2)
+g.multi_head(x, x, x, heads=2.0)
+g.multi_head(x, x, x, heads=2, wq=x)
+g.multi_head(x, x, x, heads=2, key_dim=4)
+g.attention(x, x, x, softmax_scale=0.5)
+g.attention(x, x, x, mask=[[True]*3]*3)
+g.softmax(x, axis="token")
+g.softmax(x, temperature=2)
+g.softmax(t)
+g.split(x, heads=2)
+g.add_node("x")
+g.remove("x")
+g.topological_sort()
+t["weights", 2, 1]
+t["typo"]
+t[0]
+t.weights
+t.plot()
+t.items()
+t.run()
+t.why()
+t.why("x", np.int64(0), np.int64(9))
+t.why(x, 0)
+t.save()
+graphattn.softmax([1.0])
+graphattn.why(t, "x", 0, 0)
+graphattn.MultiheadAttention(4, 2)
+graphattn.heads(g)
+graphattn.compare(t, [[1.0]*4]*3)
+graphattn.diagnose(t, {}, {})
+graphattn.diagnose(g, {"x": [[1.0]*4]*3})
+graphattn.jacobian(g, "x", "x")
+graphattn.load(g)
+graphattn.scalar.Value(2).value
 """.strip().splitlines()
 
 
 def sentence(line: str) -> str:
-    """What a line gets, typed after `x` was declared in the graph `g`."""
+    """What a line gets, typed after `x` was declared in the graph `g`, and `t` was a run of it."""
     g = Graph("g")
     x = g.input("x", shape=(3, 4), axes=("token", "feature"))
     np = pytest.importorskip("numpy") if "np." in line else None
+    known = {"g": g, "x": x, "run": run, "gradient": gradient, "Graph": Graph, "graphattn": graphattn, "np": np}
+    if line.startswith(("t.", "t[")) or "(t" in line:
+        known["t"] = run(g, {"x": [[1.0] * 4] * 3})
     with pytest.raises((GraphError, AttributeError, TypeError)) as caught:
-        exec(line, {"g": g, "x": x, "run": run, "gradient": gradient, "Graph": Graph, "np": np})
+        exec(line, known)
     return str(caught.value)
 
 

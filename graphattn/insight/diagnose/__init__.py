@@ -17,9 +17,11 @@ from dataclasses import replace
 from typing import Any
 
 from ...core import nested
+from ...core.elsewhere import meant
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
+from ...core.words import typed
 from ..compare import compare
 from ..compare.reading import read
 from .accuracy import Accuracy, accuracy_of
@@ -40,6 +42,7 @@ SINGLES, PAIRS = 10.0, 20.0
 """Seconds for one mistake, and for two at once."""
 
 
+@meant
 def diagnose(
     graph: Graph,
     feeds: Mapping[str, Any] | None,
@@ -59,6 +62,8 @@ def diagnose(
     numbers themselves hold. budget: seconds, by default 10 for one mistake and 20 for two at once (pairs=False
     looks for one alone). declared=False leaves out what ops declare. say is called with progress.
     """
+    if not isinstance(graph, Graph):
+        raise GraphError(f"diagnose got {typed(graph)}; expected a Graph, then feeds, then what was observed")
     recording = read(observed)
     backward = differentiated(graph.at("op"), recording.tensors, feeds or {})
     graph = graph if backward is None else backward.graph

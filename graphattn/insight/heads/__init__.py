@@ -19,6 +19,7 @@ from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.graph import Graph
 from ...core.trace import Trace
+from ...core.words import typed
 from .patterns import PATTERNS, Map
 
 CLEAR = 0.5
@@ -125,6 +126,8 @@ def is_part(name: str, full: str) -> bool:
 
 def heads(trace: Trace) -> Heads:
     """Every head of a trace with its scores. Raises a `GraphError` where it has none with a square map."""
+    if not isinstance(trace, Trace):
+        raise GraphError(f"heads got {typed(trace)}; expected a Trace, what run(graph, feeds) gives")
     tokens = tokens_of(trace)
     found = []
     for name, value, sums, even in scores(trace, tokens):

@@ -30,6 +30,8 @@ def split_cell(tensor: Any, index: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     >>> split_cell("head0.weights[sat, 0]", ())
     ('head0.weights', ('sat', '0'))
     """
+    if hasattr(tensor, "spec"):  # the tensor itself
+        return tensor.name, index
     if index or not isinstance(tensor, str) or not tensor.endswith("]") or "[" not in tensor:
         return tensor, index
     name, _, inside = tensor[:-1].partition("[")
