@@ -171,7 +171,7 @@ def check_name(name: Any) -> None:
         meant = f"; did you mean {near!r}?" if all(map(_is_identifier, near.split("."))) else ""
         raise GraphError(
             f"{name!r} is not a name; expected identifiers joined by dots, like head0.weights"
-            f" (free text goes into title=…){meant}"
+            f" (free text goes into titles){meant}"
         )
 
 

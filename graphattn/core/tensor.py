@@ -78,7 +78,7 @@ class Tensor:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        hint = f"; g.{name}(x) adds that node" if name in OPS else attribute(name)
+        hint = attribute(name) or (f"; g.{name}(x) adds that node" if name in OPS else "")
         raise AttributeError(f"a Tensor has no {name!r}{hint}")
 
     def __pow__(self, other: Any) -> Tensor:

@@ -37,7 +37,7 @@ MEANT = {"a b": "a_b", "a-b": "a_b", "a\u2028b": "a_b", "a\n": "a", "<b>": "b", 
 def not_a_name(name):
     return (
         f"{name!r} is not a name; expected identifiers joined by dots, like head0.weights"
-        f" (free text goes into title=…){f'; did you mean {MEANT[name]!r}?' if name in MEANT else ''}"
+        f" (free text goes into titles){f'; did you mean {MEANT[name]!r}?' if name in MEANT else ''}"
     )
 
 

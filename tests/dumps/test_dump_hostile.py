@@ -48,7 +48,7 @@ LINES = {
     "class = relu(x)": "line 5: 'class' is not a name; expected identifiers joined by dots, like head0.weights"
     " (free text goes into titles)",
     "x\0 = relu(x)": r"line 5: 'x\x00' is not a name; expected identifiers joined by dots, like head0.weights"
-    " (free text goes into titles)",
+    " (free text goes into titles); did you mean 'x'?",
     "a" * 1001 + " = relu(x)": f"line 5: {'a' * 40!r}… is too long for a name; expected at most 1000 letters"
     " and 64 parts",
     "a." * 64 + "a = relu(x)": f"line 5: {'a.' * 20!r}… is too long for a name; expected at most 1000 letters"
@@ -61,7 +61,7 @@ LINES = {
     "y.part0 = relu(x)\ny = split(x, parts=3)": "line 6: node 'y': its output 'y.part0' has the name of"
     " another tensor",
     "y = matmul(x, x)": "line 5: matmul 'y': a has 3 columns and b has 2 rows;"
-    " expected as many; b.T would fit (a is x, 2 × 3; b is x, 2 × 3)",
+    " expected as many; b.T would fit (a and b are x, 2 × 3)",
     "y = add(x)": "line 5: add 'y' needs operand 'b' (slot 1)",
     "y = add(x, None)": "line 5: add 'y' needs operand 'b' (slot 1)",
     "y = relu(x, x)": "line 5: relu 'y' takes 1 operands, got 2",
@@ -144,6 +144,7 @@ GONE = object()
 EDGE = {"source": "w", "target": "s.y", "key": 0, "slot": 0, "port": 0}
 NO_NAME = (
     "'a b' is not a name; expected identifiers joined by dots, like head0.weights (free text goes into titles)"
+    "; did you mean 'a_b'?"
 )
 NO_ATTRIBUTE = 'attribute \'axis\' is an object; expected a value, {"float": "inf"} or {"int": "0x…"}'
 RAW = [
