@@ -20,6 +20,7 @@ from browser import launched
 from graphattn.builtin import specimen
 from graphattn.dumps.page import _resource, link, write_page
 from graphattn.dumps.page.pack import packed_text
+from graphattn.dumps.page.still import STILL
 from graphattn.dumps.page.style import theme_css
 from graphattn.weights.toy_induction import toy_induction
 
@@ -62,7 +63,7 @@ window.acts = {
 
 
 def main() -> None:
-    style = len((theme_css() + _resource("page.css")).encode())
+    style = len(packed_text(theme_css() + _resource("page.css"))) + len(STILL)
     script = len(packed_text(_resource("page.js"))) + len(_resource("loader.js"))
     plain = len(_resource("page.js").encode())
     print(f"script {script:,} bytes packed ({plain:,} plain), style {style:,}, together {script + style:,}")

@@ -1,8 +1,11 @@
-"""Draws the pictures of README, figures.md, teaching.md and the lessons: `python docs/pictures.py`."""
+"""Draws the pictures of README, figures.md, teaching.md and the lessons: `python docs/pictures.py`; with
+`pages`, also those of page.md, which needs playwright, chromium and pillow."""
 
 import contextlib
 import os
 import re
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,42 @@ def main() -> None:
             print(write_text(path.parent / name, text))
 
 
+CELL = "layer1.attention.head0.weights&c=10,6"
+OPEN = "attention,attention.head0,attention.head0.weights"
+PAGES = {
+    "page-cell.png": ("toy", f"#t={CELL}", "light", ""),
+    "page-open.png": ("block", f"#t=attention.head0.weights&c=2,1&o={OPEN}", "dark", ""),
+    "page-what-if.png": ("toy", f"#t={CELL}", "light", "0.2"),
+}
+"""By file: the run, where its page opens, the theme, and a number to put into the cell."""
+
+
+def pages() -> None:
+    """Screenshots of pages, in few colours."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    made = specimen("block", n=4, d=8, heads=2, causal=True)
+    runs = {"toy": toy_induction("qmxbzqmxbz").run(), "block": made.run(labels={"token": WORDS})}
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name, (run, link, theme, typed) in PAGES.items():
+            page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+            path = runs[run].page(Path(folder) / f"{name}.html", theme=theme)
+            page.goto(path.as_uri() + link)
+            page.wait_for_selector("html[data-ready]", state="attached")
+            if typed:
+                page.locator("[data-number]").fill(typed)
+                page.keyboard.press("Enter")
+                page.wait_for_selector(".mark")
+            page.screenshot(path=FOLDER / name)
+            Image.open(FOLDER / name).convert("RGB").quantize(192, dither=Image.Dither.NONE).save(
+                FOLDER / name, optimize=True
+            )
+            print(FOLDER / name)
+        browser.close()
+
+
 def by_hand() -> dict[str, str]:
     """The sheet in teaching.md, blank and filled in, by file name."""
     graph = specimen("attention", n=3, d=4, causal=True).graph
@@ -66,3 +105,5 @@ def pictures_of(lesson: Path) -> dict[str, str]:
 
 if __name__ == "__main__":
     main()
+    if "pages" in sys.argv:
+        pages()

@@ -53,7 +53,7 @@ def test_sizes():
     from graphattn.dumps.page.style import theme_css
 
     script = len(packed_text(_resource("page.js"))) + len(_resource("loader.js"))
-    assert script + len((theme_css() + _resource("page.css")).encode()) <= 64_000
+    assert script + len(packed_text(theme_css() + _resource("page.css"))) <= 64_000
     assert len(page(run_of("block")).encode()) <= 80_000
     assert len(page(run_of("toy")).encode()) <= 260_000
 
