@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.op import LEVELS, Op
-from graphattn.dumps.wording import clean
+from graphattn.dumps.wording import axes_text, clean
 
 COMPOSED = LEVELS[:2]
 """The levels of the ops that people call parts of a model: blocks, heads."""
@@ -83,6 +83,23 @@ def alike(graph: Graph, limit: int) -> list[Fold]:
         if len(rest) >= limit and not chained and not _meets_itself(graph, nodes):
             folds.append(_rest(group[0], rest, nodes))
             folded |= nodes
+    return folds
+
+
+def kept(graph: Graph, level: str, others: Iterable[Fold] = ()) -> list[Fold]:
+    """The blocks and heads that a level shows closed and that the graph has only open (attention that was
+    recognised in a model, for one), each as one box; what is in `others` stays there."""
+    inside = members(graph)
+    taken = set(fold_of(others))
+    folds = []
+    for scope in graph.scopes.values():
+        op, nodes = scope.op, frozenset(inside[scope.name])
+        if op is None or op.level not in COMPOSED or op.coarser(level) or not nodes:
+            continue
+        if taken.isdisjoint(nodes) and not _meets_itself(graph, nodes):
+            taken |= nodes
+            note = axes_text(graph.spec(scope.outputs[0]))
+            folds.append(Fold(title_of(scope), note, nodes, scope.parent, op.glyph))
     return folds
 
 

@@ -27,7 +27,7 @@ from graphattn.core.graph import Graph
 from graphattn.core.op import LEVELS, check_level
 from graphattn.core.trace import Trace
 from graphattn.core.words import listed, typed
-from graphattn.dumps.alike import Fold, alike, everything, fold_of, outer_scopes
+from graphattn.dumps.alike import Fold, alike, everything, fold_of, kept, outer_scopes
 from graphattn.dumps.centred import centred
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.diagram.values import CELLS
@@ -73,7 +73,7 @@ def render(
     if suffix == ".dot":
         _check(graph, level, theme, timeout)
         zoomed = graph.at(level)
-        return write_text(path, drawing(diagram(zoomed, alike(zoomed, SIBLINGS), trace), theme).source)
+        return write_text(path, drawing(diagram(zoomed, _folds(zoomed, level), trace), theme).source)
     drawn, text, data = _drawn(graph, level, theme, timeout, suffix[1:], trace)
     if suffix == ".svg":
         return write_text(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
@@ -152,13 +152,19 @@ def _laid_out(drawn: Drawing, timeout: float, form: str) -> tuple[str, bytes]:
 def _attempts(graph: Graph, level: str) -> Iterator[tuple[str, Graph, list[Fold]]]:
     """Ever coarser ways to show a graph: the words for each, the graph and what is folded in it."""
     shown = graph.at(level)
-    yield "in full", shown, alike(shown, SIBLINGS)
+    yield "in full", shown, _folds(shown, level)
     for coarser in reversed(LEVELS[: LEVELS.index(level)]):
         if graph.at(coarser) != shown:
             shown = graph.at(coarser)
-            yield f"at level {coarser!r}", shown, alike(shown, SIBLINGS)
+            yield f"at level {coarser!r}", shown, _folds(shown, coarser)
     yield "with each outermost scope as one box", shown, outer_scopes(shown)
     yield "as one box for all that it computes", shown, everything(shown)
+
+
+def _folds(graph: Graph, level: str) -> list[Fold]:
+    """What is one box where a level is drawn in full."""
+    folds = alike(graph, SIBLINGS)
+    return folds + kept(graph, level, folds)
 
 
 def _count(graph: Graph, folds: list[Fold]) -> int:

@@ -150,3 +150,17 @@ def test_a_scale_that_is_missing_is_found_and_named(path):
         told = " ".join(str(found).split())
         assert "as if this step were skipped" in told
         assert f"{'√d_k' if part == 'scaled' else 'd_k^¼'} (d_k = {d_k})" in told
+
+
+def test_at_level_head_what_was_recognised_is_one_box():
+    from graphattn.dumps.alike import kept
+    from graphattn.dumps.diagram import diagram
+
+    graph = load(next(path for path in MODELS if path.stem == "encoder_script")).graph
+    names = {level: set() for level in ("head", "op")}
+    for level, found in names.items():
+        shown = graph.at(level)
+        found |= {box.name for box in diagram(shown, kept(shown, level)).boxes.values()}
+    inside = {name for name in names["op"] if name.startswith("layer.self_attn.attention.")}
+    assert len(inside) > 4 and len(inside & names["head"]) == 1  # the first names the box
+    assert names["op"] - names["head"] < inside
