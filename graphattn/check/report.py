@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.words import aligned, tame
+from ..core.words import aligned, tame, wrapped
 from .grade import Grade
 
 REVEALS = ("none", "place", "cause")
-ARGUMENT, RESULT = 40, 100
+ARGUMENT, RESULT = 28, 94
 """The most letters that are shown of each."""
+WIDTH = 105
+"""Places of a line below a function."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Report:
             grades = ()
         for grade in grades:
             lines.append(f"{'right' if grade.right else 'wrong':<7}{grade.name}")
-            lines += [f"       {line}" for line in self._details(grade)]
+            lines += [f"       {part}" for line in self._details(grade) for part in wrapped(line, WIDTH, "  ")]
         return tame("\n".join(lines))
 
     def _details(self, grade: Grade) -> list[str]:

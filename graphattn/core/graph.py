@@ -558,8 +558,8 @@ class Graph(Builders):
 
     def _new_name(self, op: Op, refs: Iterable[Ref | None], name: str | None) -> str:
         if name is None:
-            nodes = [self._nodes[ref.node] for ref in refs if ref is not None]
-            return self._names.automatic(self._prefixed(described(op, nodes[:2])))
+            given = [(self._nodes[ref.node], ref.port) for ref in refs if ref is not None]
+            return self._names.automatic(self._prefixed(described(op, given[:2])))
         check_name(name)
         full_name = self._prefixed(name)
         self._names.need_free(full_name, f"{op.name} {full_name!r}", self.path)

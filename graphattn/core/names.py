@@ -197,15 +197,16 @@ def owners(name: str) -> list[str]:
     return [name[:place] for place, letter in enumerate(name) if letter == "."]
 
 
-def described(op: Op, operands: Sequence[Node]) -> str:
-    """The name of a node that was given none: its op and its operands. It says what was done, so adding
-    an unrelated node does not change it. Where it grows long, the operands' ops and a checksum stand
-    for their names."""
-    name = "_".join([op.name, *(node.name.rpartition(".")[2] for node in operands)])
+def described(op: Op, operands: Sequence[tuple[Node, int]]) -> str:
+    """The name of a node that was given none: its op and its operands (nodes and their ports). It says what
+    was done, so adding an unrelated node does not change it. Where it grows long, the operands' ops and a
+    checksum stand for their names."""
+    words = [(node.name.rpartition(".")[2], node.ports[port]) for node, port in operands]
+    name = "_".join([op.name, *(word for pair in words for word in pair if word)])
     if len(name) <= 32:
         return name
     checksum = zlib.crc32(name.encode()) & 0xFFFF
-    return "_".join([op.name, *(node.op.name for node in operands), f"{checksum:04x}"])
+    return "_".join([op.name, *(node.op.name for node, _ in operands), f"{checksum:04x}"])
 
 
 def spelled(value: float) -> str:

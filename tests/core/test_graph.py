@@ -160,6 +160,8 @@ def test_automatic_names_say_what_was_done(g, x):
     assert (x + x).name == "add_x_x_2"
     assert g.softmax(x).name == "softmax_x"
     assert g.causal_mask(3).name == "causal_mask"
+    first, second = g.split(g.input("wide", (2, 4)), 2, name="halves")
+    assert (first.T.name, second.T.name) == ("transpose_halves_part0", "transpose_halves_part1")
 
 
 def test_what_was_given_no_name_takes_that_of_an_output(g, x):
