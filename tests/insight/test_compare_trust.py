@@ -220,6 +220,38 @@ def test_any_number_that_a_softmax_makes_0_hides(hidden):
     assert found.agrees and not found.harmless, str(found)
 
 
+def test_what_is_no_form_of_the_reference_is_not_harmless_whatever_the_result():
+    t = specimen("block", n=3, d=4, causal=True).run()
+    absurd = {"head0.weights": [[9.0] * 3] * 3, "residual": t["residual"]}
+    found = compare(t, absurd)
+    assert found.verdict == "different" and found.first.comparison.name.endswith("head0.weights"), str(found)
+    assert "its rows sum to 27, where the reference's sum to 1" in str(found)
+    wide = specimen("block", n=4, d=8, heads=2).run()
+    other = [[0.3 * math.sin(9.0 * i + 5.0 * j) for j in range(8)] for i in range(4)]
+    assert not compare(wide, {"norm": other, "residual": wide["residual"]}).agrees
+    early = [[v / 2 for v in row] for row in wide["attention.q"]]
+    assert list(compare(wide, {"attention.q": early, "residual": wide["residual"]}).harmless) == ["attention.q"]
+
+
+def test_what_is_nearly_the_same_takes_no_place_of_what_is_the_same():
+    g = Graph("near")
+    x = g.input("x", (3, 4))
+    g.output(y=g.softmax(x, name="y"))
+    t = run(g, {"x": normal(3, 4)})
+    nearly = [[v * (1 + 1e-4) for v in row] for row in t["y"]]
+    found = compare(t, {"a": normal(3, 4), "nearly": nearly, "result": t["y"]})
+    assert [t.pair.other for t in found.tensors if t.name == "y"] == ["result", "nearly"], str(found)
+    assert found.verdict == "different"  # it is no copy: it is y × 1.0001
+
+
+def test_an_out_projection_is_no_head():
+    s = specimen("multi-head", n=3, d=4, heads=1)
+    t = s.run()
+    proj, head = (next(n for n in t.names if n.endswith(ending)) for ending in ("proj", "head0.out"))
+    found = compare(t, {"attn.out_proj": t[proj], "attn.context": t[head]}, by="name")
+    assert {p.key: p.other for p in found.alignment.pairs} == {proj: "attn.out_proj", head: "attn.context"}
+
+
 def test_scores_that_a_softmax_makes_0_are_no_other_mask_where_the_visible_ones_differ():
     s = specimen("block", n=4, d=8, heads=2, causal=True)
     t = s.run()

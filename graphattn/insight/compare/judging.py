@@ -36,9 +36,9 @@ def judge(
     if matched.flow is not None and matched.trace is not None and matched.trace.numbers is FLOAT:
         replay = Replay(matched, tolerances, matched.trace)
         _settle(matched, replay, results, differs)
-    vouching = Vouching(results, tolerances, replay)
-    harmless = set() if matched.flow is None else matched.flow.harmless(differs, vouching)
     surroundings = Surroundings(matched, tolerances, rules)
+    vouching = Vouching(results, tolerances, replay, surroundings.relations)
+    harmless = set() if matched.flow is None else matched.flow.harmless(differs, vouching)
     divergences = _first(matched, results, differs, harmless, surroundings)
     for tensor in (tensor for key in harmless for tensor in results[key]):
         if tensor.status in DIFFERENT:

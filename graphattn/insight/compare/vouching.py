@@ -1,8 +1,9 @@
 """Whether a tensor that agrees vouches for one that differs and that it was computed from.
 
 It does where it makes no difference to it (1 added to all scores of a softmax), or would be seen in it and was
-made up for (a query that was scaled early). It does not where the difference is watered down: to something, but
-less than its tolerance, as that of a head next to a residual a hundred times as large.
+made up for: a query that was scaled early. It does not where the difference is watered down (to something, but
+less than its tolerance, as that of a head next to a residual a hundred times as large), nor, in numbers long
+enough to tell, for one that is no other form of the reference's: it is not what the result was computed from.
 
     δ = f(yours) − f(yours, that tensor the reference's own)        f: the steps between the two
     ε = the same, that tensor the reference's own moved by its rounding
@@ -12,30 +13,47 @@ No difference is a δ that is not above ε.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from ...core.errors import GraphError
 from .cell_classes import Rules, Tolerance, measure
-from .comparison import TensorComparison
+from .comparison import DIFFERENT, TensorComparison
 from .masked_cells import is_masked
 from .precision import FLOAT64
 from .recording import Recorded
+from .relations import Relation
 from .replay import Replay, rows_of
 from .tolerance import ROOM, Tolerances
 
+FORMS = frozenset(
+    ("sign", "factor", "offset", "affine", "row factor", "column factor", "row offset", "column offset",
+     "transpose", "rows permuted", "columns permuted", "heads permuted", "masked cells", "reshape",
+     "same numbers", "rounding", "other tensor")
+)  # fmt: skip
+"""Relations of a tensor that holds what the reference holds, in another form or under another name."""
+FEW = 16
+"""So few cells show no relation: that of each row to a number of its own takes two for each."""
 SURE = 0.5
 """How much of its tolerance a tensor may use to vouch, in a short format."""
 
 
 class Vouching:
     """What the tensors of a comparison say of those that they were computed from; `replay` is None where the
-    reference is no trace."""
+    reference is no trace, and `relations` are those of a tensor that differs."""
 
     def __init__(
-        self, results: Mapping[str, list[TensorComparison]], tolerances: Tolerances, replay: Replay | None
+        self,
+        results: Mapping[str, list[TensorComparison]],
+        tolerances: Tolerances,
+        replay: Replay | None,
+        relations: Callable[[TensorComparison], Sequence[Relation]],
     ) -> None:
-        self.results, self.tolerances, self.replay = results, tolerances, replay
+        self.results, self.tolerances, self.replay, self.relations = results, tolerances, replay, relations
+        self.exact = tolerances.precision is FLOAT64 and not tolerances.wide
+        self.known: dict[str, bool] = {}
+        """Which tensors that differ are the reference's own in another form."""
 
     def __call__(self, result: str, differing: str) -> bool:
         """Whether `result`, which agrees, says that what differs before it does no harm."""
@@ -43,28 +61,44 @@ class Vouching:
         tensors = self.results[result]
         if any(t.status == "undecided" or t.difference.worst > limit for t in tensors):
             return False
-        return not self._is_watered_down(result, differing)
+        if self.tolerances.explicit:
+            return True
+        apart, nothing = self._moves(result, differing) or (math.inf, 0.0)
+        if apart <= nothing:
+            return True
+        return (apart > 1.0 or self.exact) and (self.tolerances.wide or self._in_another_form(differing))
 
-    def _is_watered_down(self, result: str, differing: str) -> bool:
-        """False also where it cannot be told: of parts, without a trace, and in double, where rounding itself
-        is as large as the tolerance."""
+    def _in_another_form(self, differing: str) -> bool:
+        if differing not in self.known:
+            self.known[differing] = all(
+                self._is_form(tensor) for tensor in self.results[differing] if tensor.status in DIFFERENT
+            )
+        return self.known[differing]
+
+    def _is_form(self, tensor: TensorComparison) -> bool:
+        """Whether a tensor is related to the reference's, or has too few cells for that to be claimed."""
+        kinds = {relation.kind for relation in self.relations(tensor)}
+        return bool(kinds & FORMS) or (not kinds and tensor.difference.cells < FEW)
+
+    def _moves(self, result: str, differing: str) -> tuple[float, float] | None:
+        """δ and ε, as parts of the tolerance of the result; None where they cannot be found: of parts, and
+        without a trace."""
         tensors, before = self.results[result], self.results[differing]
-        exact = self.tolerances.precision is FLOAT64 and not self.tolerances.wide
-        if self.replay is None or exact or len(tensors) > 1 or len(before) > 1:
-            return False
+        if self.replay is None or len(tensors) > 1 or len(before) > 1:
+            return None
         spec, shape = self.replay.trace.spec(differing), tensors[0].pair.yours.shape
         own, theirs = before[0].pair.reference, before[0].pair.yours
         if spec.kind != "float" or spec.shape != theirs.shape or self.replay.trace.spec(result).shape != shape:
-            return False
+            return None
         try:
             kept, changed, moved = (
                 self._result(result, differing, side)
                 for side in (own, theirs, _moved(own, before[0].tolerance))
             )
         except GraphError:
-            return True
+            return None
         apart, nothing = (measure(kept, side, tensors[0].tolerance, Rules()).worst for side in (changed, moved))
-        return nothing < apart <= 1.0
+        return apart, nothing
 
     def _result(self, result: str, differing: str, stands: Recorded) -> Recorded:
         """What a tensor would be if another stood for what differs before it."""

@@ -14,17 +14,19 @@ from .names import words
 
 def by_value(matching: Matching) -> None:
     order = {name: i for i, name in enumerate(matching.reference.tensors)}
-    last = -1
-    for yours in matching.open_yours():
-        same = _same_value(matching, yours, order, last)
-        if same is not None:
-            if same.name in matching.used_reference:
-                matching.copies.append((yours.name, same.name))
-                matching.used_yours.add(yours.name)
-            else:
+    for near in dict.fromkeys((TIGHT, matching.near)):  # what is nearly the same must not take another's place
+        last = -1
+        for yours in matching.open_yours():
+            same = _same_value(matching, yours, order, last, near)
+            if same is None:
+                continue
+            if same.name not in matching.used_reference:
                 matching.add(same.name, same, yours, "value")
                 last = order[same.name]
-            continue
+            elif near == TIGHT or matching.is_copy(yours, same):
+                matching.copies.append((yours.name, same.name))
+                matching.used_yours.add(yours.name)
+    for yours in matching.open_yours():
         if not _stacked_by_value(matching, yours):
             fused_by_value(matching, yours)
     for reference in matching.open_reference():
@@ -34,14 +36,15 @@ def by_value(matching: Matching) -> None:
         _transposed_by_value(matching, yours, left)
 
 
-def _same_value(matching: Matching, yours: Recorded, order: Mapping[str, int], last: int) -> Recorded | None:
+def _same_value(
+    matching: Matching, yours: Recorded, order: Mapping[str, int], last: int, near: float
+) -> Recorded | None:
     if not yours.size:
         return None
     candidates = matching.first_cells.like(yours.rows[0][0], yours.size)
-    same = [m for m in candidates if alike(m, yours, matching.near)]
+    same = [m for m in candidates if alike(m, yours, near)]
     if not same:
         return None
-    same = [m for m in same if alike(m, yours, TIGHT)] or same
     fresh = [m for m in same if m.name not in matching.used_reference]
     if not fresh:
         return same[0]

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ....core.graph import Ref
 from ..recording import Recorded, Recording
-from .alike import alike
+from .alike import TIGHT, alike
 from .arrangements import Order
 from .families import Family, families
 from .first_cells import FirstCells
@@ -104,6 +104,14 @@ class Matching:
         """What the graph of the reference gives."""
         trace = self.reference.trace
         return frozenset() if trace is None else frozenset(t.ref for t in trace.graph.outputs.values())
+
+    def is_copy(self, yours: Recorded, reference: Recorded) -> bool:
+        """Whether a tensor of yours is, but for its own rounding, one that is matched with that already."""
+        near = max(TIGHT, 4 * 2.0**-self.yours.precision.bits)
+        return any(
+            pair.key == reference.name and pair.yours.size == yours.size and alike(pair.yours, yours, near)
+            for pair in self.pairs
+        )
 
     def add(
         self, key: str, reference: Recorded, yours: Recorded, how: str, whole: str | None = None,

@@ -16,7 +16,7 @@ SAME_MEANING = {
     "weight": "w", "kernel": "w", "bias": "b",
     "hidden": "x", "inputs": "x", "input": "x", "embeddings": "x",
     "ln": "norm", "layernorm": "norm", "rmsnorm": "norm", "att": "attention",
-    "probs": "weights", "probabilities": "weights", "logits": "scores",
+    "context": "out", "probs": "weights", "probabilities": "weights", "logits": "scores",
 }  # fmt: skip
 """What libraries call things, in the words of this one."""
 REMEMBERED = 2**14
@@ -26,6 +26,8 @@ SAME_PHRASE = {
     frozenset({"out", "w"}): ("w", "o"), frozenset({"out", "b"}): ("b", "o"),
 }  # fmt: skip
 """The same of words together: the weight of a norm is its gain."""
+PROJECTED = {"proj"}
+"""What comes out of the last projection, unless another word says more."""
 SILENT = {"proj", "states", "self", "linear", "layer", "attention", "mha", "model"}
 """Words that say where a tensor stands, not what it is."""
 
@@ -41,7 +43,10 @@ def words(name: str) -> frozenset[str]:
 @lru_cache(REMEMBERED)
 def meaning(name: str) -> frozenset[str]:
     """The words of a name as this library has them, without those that say no more than where it stands."""
-    common = {SAME_MEANING.get(word, word) for word in words(name)} - SILENT
+    said = {SAME_MEANING.get(word, word) for word in words(name)}
+    common = said - SILENT or said & PROJECTED
+    if said >= PROJECTED | {"out"} and not said & {"w", "b"}:
+        common = common - {"out"} | PROJECTED
     for library, own in SAME_PHRASE.items():
         if library <= common:
             common = (common - library) | {*own}

@@ -8,6 +8,9 @@ from .chance import claimed, finite
 from .one_number import factor, offset, sign
 from .sides import Relation, Sides
 
+CELLS = 3
+"""So many cells are told one by one."""
+
 
 def localized(sides: Sides) -> Iterator[Relation]:
     """All agree but one row, one column, or cells of one kind."""
@@ -35,7 +38,12 @@ def localized(sides: Sides) -> Iterator[Relation]:
                        {**detail, "rows": rows, "what": kind})  # fmt: skip
         return
     n = len(a.rows)
-    if len(rows) == 1 and n > 1:
+    seen = [k for k, hidden in enumerate(sides.hidden_reference) if not (hidden and sides.hidden_yours[k])]
+    beside = min(sum(k // width in rows for k in seen), sum(k % width in columns for k in seen))
+    if len(wrong) <= CELLS and 2 * len(wrong) < beside:
+        places = ", ".join(str(list(a.index(*divmod(k, width)))) for k in wrong)
+        yield Relation("some cells", f"the reference but for {places}", detail)
+    elif len(rows) == 1 and n > 1:
         yield Relation(
             "one row", f"the reference but for row {rows[0]}" + _inside(sides, bad), {**detail, "row": rows[0]}
         )
@@ -62,7 +70,7 @@ def localized(sides: Sides) -> Iterator[Relation]:
         )
     elif n == width and all(k // width == k % width for k in wrong):
         yield Relation("diagonal", "the reference but for the diagonal", detail)
-    elif len(wrong) <= 3:
+    elif len(wrong) <= CELLS:
         places = ", ".join(str(list(a.index(*divmod(k, width)))) for k in wrong)
         yield Relation("some cells", f"the reference but for {places}", detail)
     elif n == width and all(k % width > k // width for k in wrong):

@@ -17,5 +17,6 @@ def signed(x: float) -> str:
 
 
 def span(values: Iterable[float]) -> str:
+    """The least and the largest, once where they are written alike."""
     values = list(values)
-    return f"{number(min(values))} to {number(max(values))}"
+    return " to ".join(dict.fromkeys((number(min(values)), number(max(values)))))
