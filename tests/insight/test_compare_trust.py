@@ -244,6 +244,17 @@ def test_what_is_nearly_the_same_takes_no_place_of_what_is_the_same():
     assert found.verdict == "different"  # it is no copy: it is y × 1.0001
 
 
+def test_heads_before_tokens_are_found_by_value_though_there_are_as_many():
+    g = Graph("turned")
+    x = g.input("x", (2, 2, 4), ("token", "head", "feature"))
+    g.output(y=g.reduce_sum(g.scale(x, divide=3, name="turned"), name="y"))
+    t = run(g, {"x": normal(2, 2, 4)})
+    own = t["turned"]
+    heads = [[own[i][h] for i in range(2)] for h in range(2)]
+    found = compare(t, {"k_rot": heads, "y": t["y"]})
+    assert found.agrees and not found.harmless and not found.uncompared, str(found)
+
+
 def test_an_out_projection_is_no_head():
     s = specimen("multi-head", n=3, d=4, heads=1)
     t = s.run()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..recording import Recorded
 from .alike import TIGHT, alike
+from .arrangements import arrangements
 from .families import stacked_parts
 from .fused import fused_by_value
-from .matching import Matching, by_shape
+from .matching import Matching
 from .names import words
 
 
@@ -31,9 +32,8 @@ def by_value(matching: Matching) -> None:
             fused_by_value(matching, yours)
     for reference in matching.open_reference():
         _your_family_by_value(matching, reference)
-    left = by_shape(matching.open_reference())
     for yours in matching.open_yours():
-        _transposed_by_value(matching, yours, left)
+        _rearranged_by_value(matching, yours)
 
 
 def _same_value(
@@ -88,14 +88,18 @@ def _your_family_by_value(matching: Matching, reference: Recorded) -> None:
                 return
 
 
-def _transposed_by_value(
-    matching: Matching, yours: Recorded, left: Mapping[tuple[int, ...], Sequence[Recorded]]
-) -> None:
-    """A tensor that was stored the other way round: weights (in, out) for (out, in)."""
-    if len(yours.squeezed) != 2 or min(yours.squeezed) < 2 or yours.squeezed[::-1] not in left:
+def _rearranged_by_value(matching: Matching, yours: Recorded) -> None:
+    """A tensor whose axes were stored in another order: weights (in, out) for (out, in), tokens before heads.
+    Its first cell stays the first."""
+    if not yours.size or len(yours.squeezed) < 2:
         return
-    turned = yours.transposed()
-    for reference in left[turned.shape]:
-        if reference.name not in matching.used_reference and alike(reference, turned, matching.near):
-            matching.add(reference.name, reference, turned, "value, transposed", yours.name)
-            return
+    for reference in matching.first_cells.like(yours.rows[0][0], yours.size):
+        if reference.name in matching.used_reference:
+            continue
+        for order, tensor in arrangements(yours, reference.shape):
+            if order != tuple(sorted(order)) and alike(reference, tensor, matching.near):
+                how = "value, transposed" if order == (1, 0) else "value"
+                matching.add(
+                    reference.name, reference, tensor, how, yours.name, None if order == (1, 0) else order
+                )
+                return
