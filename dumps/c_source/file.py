@@ -190,29 +190,35 @@ class File:
             spelled = [str(cell) for cell in cells]
         else:
             spelled = [number(cell) for cell in cells]
-        lines = [f"    static const {TYPES[spec.kind]} {member}[] = {{", *wrapped(spelled, "       "), "    };"]
-        return [*lines, f"    memcpy(t->{member}, {member}, sizeof {member});"]
+        lines = [f"    {{ static const {TYPES[spec.kind]} cells[] = {{", *wrapped(spelled, "       "), "    };"]
+        return [*lines, f"    memcpy(t->{member}, cells, sizeof cells); }}"]
 
     def _run(self) -> str:
         lines = [f"void {self.name}_run(struct {self.name} *t) {{", *(f"    {call}" for call in self.calls)]
         return "\n".join([*lines, *(["    (void)t;"] if not self.calls else []), "}", ""])
 
     def _table(self) -> str:
+        specs = _tensors(self.graph)
+        ranks = max((spec.rank for spec in specs.values()), default=0)
         lines = [
             "struct graphattn_tensor {",
             "    const char *name;",
             "    char kind; /* 'f' double, 'i' long, 'b' bool */",
-            "    size_t offset, size;",
+            f"    size_t offset, size, rank, shape[{max(ranks, 1)}];",
             "};",
             f"const struct graphattn_tensor {self.name}_tensors[] = {{",
         ]
-        for name, spec in _tensors(self.graph).items():
+        for name, spec in specs.items():
             offset = f"offsetof(struct {self.name}, {self.members[name]})"
-            lines.append(f"    {{{json.dumps(name)}, '{spec.kind[0]}', {offset}, {spec.size}}},")
+            shape = ", ".join(map(str, spec.shape)) or "1"
+            sizes = f"{spec.size}, {spec.rank}, {{{shape}}}"
+            lines.append(
+                f"    {{{json.dumps(name, ensure_ascii=False)}, '{spec.kind[0]}', {offset}, {sizes}}},"
+            )
         return "\n".join([*lines, "};", f"const size_t {self.name}_tensor_count = {len(self.members)};", ""])
 
     def _main(self) -> str:
-        """A program that runs the feeds and prints every tensor, a name and its cells on a line."""
+        """A program that runs the feeds and prints every tensor as `name = [[cells]]`, which compare reads."""
         assert self.feeds is not None
         lines = ["#ifdef GRAPHATTN_MAIN", "#include <stdio.h>", f"static void feed(struct {self.name} *t) {{"]
         lines += [] if self.graph.inputs else ["    (void)t;"]
@@ -225,6 +231,23 @@ class File:
 
 
 MAIN = """}}
+/* The cells from a place on, in brackets for the axes from `axis` on; the place after them. */
+static size_t print_cells(
+    const struct graphattn_tensor *tensor, const char *cells, size_t axis, size_t place) {{
+    if (axis == tensor->rank) {{
+        if (tensor->kind == 'f') printf("%.17g", ((const double *)cells)[place]);
+        else if (tensor->kind == 'i') printf("%ld", ((const long *)cells)[place]);
+        else printf("%d", ((const bool *)cells)[place]);
+        return place + 1;
+    }}
+    printf("[");
+    for (size_t i = 0; i < tensor->shape[axis]; i++) {{
+        if (i) printf(", ");
+        place = print_cells(tensor, cells, axis + 1, place);
+    }}
+    printf("]");
+    return place;
+}}
 int main(void) {{
     static struct {name} t;
     {name}_constants(&t);
@@ -232,14 +255,9 @@ int main(void) {{
     {name}_run(&t);
     for (size_t i = 0; i < {name}_tensor_count; i++) {{
         const struct graphattn_tensor *tensor = &{name}_tensors[i];
-        const char *cells = (const char *)&t + tensor->offset;
-        printf("%s", tensor->name);
-        for (size_t j = 0; j < tensor->size; j++) {{
-            if (tensor->kind == 'f') printf(" %.17g", ((const double *)cells)[j]);
-            else if (tensor->kind == 'i') printf(" %ld", ((const long *)cells)[j]);
-            else printf(" %d", ((const bool *)cells)[j]);
-        }}
-        printf("\\n");
+        printf("%s = %s", tensor->name, tensor->rank ? "" : "[");
+        print_cells(tensor, (const char *)&t + tensor->offset, 0, 0);
+        printf("%s\\n", tensor->rank ? "" : "]");
     }}
     return 0;
 }}

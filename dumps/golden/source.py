@@ -1,7 +1,7 @@
 """Golden vectors as source: constant arrays of C, Rust, JavaScript and Python.
 
-C and Rust hold each tensor flat, in row-major order, beside its shape; a table at the end lists them all by
-name. JavaScript and Python hold nested lists.
+C and Rust hold each tensor flat, in row-major order, with its shape. In C they are members of one struct, where
+`log` and `y1` are free, and a table lists them all by name. JavaScript and Python hold nested lists.
 """
 
 from __future__ import annotations
@@ -21,35 +21,34 @@ C_HEAD = """#ifndef GRAPHATTN_VECTORS_H
 #include <math.h>
 #include <stddef.h>
 
-/* Each tensor flat, in row-major order. vectors[] lists them by name. */
+/* Each tensor flat, in row-major order: tensors.q. vectors[] lists them by name, with their shapes. */
+static const struct {
 """
-C_TABLE = """struct vector {
+C_TABLE = """struct graphattn_vector {{
     const char *name;
     char kind; /* 'f' double, 'i' long long, 'b' unsigned char */
     const void *cells;
-    size_t size;
-    const size_t *shape;
-    size_t rank;
-};
-static const struct vector vectors[] = {"""
+    size_t size, rank, shape[{ranks}];
+}};
+static const struct graphattn_vector vectors[] = {{"""
 
 
 def c(vectors: list[Vector]) -> Iterator[tuple[str, str]]:
     """A header; C99 and C++. Sizes of 0 are held as one cell, since C has no empty arrays."""
     types = {"float": "double", "int": "long long", "bool": "unsigned char"}
     special = {math.inf: "INFINITY", -math.inf: "-INFINITY", None: "NAN"}
-    lines = [C_HEAD]
+    lines = [C_HEAD.rstrip()]
+    for v in vectors:
+        lines.append(f"    {types[v.spec.kind]} {v.identifier}[{max(v.spec.size, 1)}]; /* {_comment(v)} */")
+    lines.append("} tensors = {")
     for v in vectors:
         cells = _cells(v, special, {True: "1", False: "0"}) or ["0"]
-        lines.append(f"/* {_comment(v)} */")
-        lines.append(f"static const {types[v.spec.kind]} {v.identifier}[{max(v.spec.size, 1)}] = {{")
-        lines += [*wrapped(cells), "};"]
-        shape = ", ".join(map(str, v.spec.shape)) or "1"
-        lines += [f"static const size_t {v.identifier}_shape[{max(v.spec.rank, 1)}] = {{{shape}}};", ""]
-    lines.append(C_TABLE)
+        lines += [f"    {{ /* {v.identifier} */", *wrapped(cells, "       "), "    },"]
+    lines += ["};", "", C_TABLE.format(ranks=max([1, *(v.spec.rank for v in vectors)]))]
     for v in vectors:
-        name, kind, cells = json.dumps(v.name), v.spec.kind[0], v.identifier
-        lines.append(f"    {{{name}, '{kind}', {cells}, {v.spec.size}, {cells}_shape, {v.spec.rank}}},")
+        name, shape = json.dumps(v.name), ", ".join(map(str, v.spec.shape)) or "1"
+        told = f"{name}, '{v.spec.kind[0]}', tensors.{v.identifier}, {v.spec.size}, {v.spec.rank}, {{{shape}}}"
+        lines.append(f"    {{{told}}},")
     lines += ["};", f"static const size_t vector_count = {len(vectors)};", "", "#endif", ""]
     yield "vectors.h", "\n".join(lines)
 
@@ -73,7 +72,7 @@ def js(vectors: list[Vector]) -> Iterator[tuple[str, str]]:
     """An ES module with one export, an object by name."""
     special = {math.inf: "Infinity", -math.inf: "-Infinity", None: "NaN"}
     text = _nested(special, {True: "true", False: "false"})
-    lines = [f"  // {_comment(v)}\n  {json.dumps(v.name)}: {text(v.value)}," for v in vectors]
+    lines = [f"  // {_comment(v)}\n  [{json.dumps(v.name)}]: {text(v.value)}," for v in vectors]
     yield "vectors.mjs", "export const vectors = {\n" + "\n".join(lines) + "\n};\n"
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from kept_names import NAMES
 from op_laws import kind_of
 
 import graphattn.ops  # noqa: F401
@@ -16,6 +17,8 @@ from graphattn.cli import main
 from graphattn.core import nested
 from graphattn.core.op import OPS, Op, register
 from graphattn.dumps.c_source import c_source
+from graphattn.insight.compare import compare
+from graphattn.insight.compare.plain_text import read_plain_text
 from graphattn.weights.toy_induction import toy_induction
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
@@ -23,12 +26,12 @@ STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=ad
 
 
 def computed(text, folder):
-    """What the program prints: tensors by name."""
+    """What the program prints, as compare reads it: tensors by name, flat."""
     (folder / "model.c").write_text(text, encoding="utf-8")
     build = ["gcc", *STRICT, "-DGRAPHATTN_MAIN", "model.c", "-o", "model", "-lm"]
     subprocess.run(build, cwd=folder, check=True, capture_output=True)
     told = subprocess.run([folder / "model"], capture_output=True, check=True, encoding="utf-8").stdout
-    return {name: list(map(float, cells)) for name, *cells in (line.split(" ") for line in told.splitlines())}
+    return {name: list(nested.flat(value)) for name, value in read_plain_text(told, "what it prints").items()}
 
 
 def ulps(a, b):
@@ -99,12 +102,31 @@ def test_a_wrong_formula_would_be_seen(tmp_path):
     )
 
 
-def test_names_that_c_keeps_to_itself(tmp_path):
-    graph = Graph("double")
-    x = graph.input("int", (2,), kind="float")
-    y = graph.negate(x, name="λ")
-    graph.add(x, y, name="while_")
-    assert worst(graph, {"int": [1.0, 2.0]}, "op", tmp_path) == 0
+@pytest.mark.parametrize("graph_name", ["double", "log", "t"])
+def test_names_that_c_keeps_to_itself(graph_name, tmp_path):
+    graph = Graph(graph_name)
+    last = graph.input("λ", (2,))
+    for name in NAMES:
+        last = graph.add(last, graph.input(name, (2,)), name=f"sum.{name}")
+    assert worst(graph, {"λ": [1.0, 2.0], **{name: [0.5, 2.0] for name in NAMES}}, "op", tmp_path) == 0
+
+
+def test_compare_reads_what_the_program_prints(tmp_path):
+    """Shapes, a scalar, integers, infinities and NaN: nothing is left uncompared."""
+    graph = Graph("odd")
+    x, ids = graph.input("x", (2, 1, 3)), graph.input("ids", (2,), kind="int")
+    table = graph.constant([[1.0, 2.0], [3.0, 4.0]], name="table")
+    graph.reduce_sum(graph.reduce_sum(graph.reduce_sum(x), axis=-1), axis=-1, name="total")
+    graph.embedding(table, ids, name="λ")
+    graph.is_positive(x, name="mask")
+    feeds = {"x": [[[0.1, -0.0, 5e-324]], [[math.inf, -math.inf, math.nan]]], "ids": [1, 0]}
+    computed(c_source(graph, feeds), tmp_path)
+    (tmp_path / "model.txt").write_text(
+        subprocess.run([tmp_path / "model"], capture_output=True, check=True, encoding="utf-8").stdout, "utf-8"
+    )
+    found = compare(run(graph, feeds, allow_nonfinite=True), tmp_path / "model.txt", nan_equal=True)
+    told = str(found)
+    assert told.splitlines()[0] == "the same but for the rounding of float64: 8 tensors" and " 0 apart" in told
 
 
 def test_comments_cannot_be_closed_from_outside(tmp_path):

@@ -10,6 +10,7 @@ import struct
 import subprocess
 
 import pytest
+from kept_names import NAMES
 
 from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
@@ -40,6 +41,14 @@ def odd():
     return run(graph, feeds, allow_nonfinite=True)
 
 
+def kept():
+    """Every name that some language has for something else."""
+    graph = Graph("kept")
+    for name in NAMES:
+        graph.negate(graph.input(name, (1,)), name=f"λ.{name}")
+    return run(graph, {name: [float(place)] for place, name in enumerate(NAMES)})
+
+
 def bits(cells):
     """Each cell as its 64 bits; NaN is one."""
     numbers = map(float, cells)
@@ -50,7 +59,7 @@ def wanted(recorded):
     return {v.name: bits(nested.flat(v.value)) for v in vectors(recorded)}
 
 
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 @pytest.mark.parametrize("form", FORMATS)
 def test_it_is_written_with_a_manifest(form, make, tmp_path):
     recorded = make()
@@ -85,7 +94,7 @@ def test_a_tensor_that_was_not_kept(tmp_path):
         golden(s.run(keep=["Y"]), tmp_path / "v")
 
 
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 @pytest.mark.parametrize("form", ["npz", "safetensors"])
 def test_data_files_read_back(form, make, tmp_path):
     recorded = make()
@@ -94,32 +103,32 @@ def test_data_files_read_back(form, make, tmp_path):
     assert {name: bits(nested.flat(value)) for name, value in read.items()} == wanted(recorded)
 
 
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 def test_numpy_reads_npz(make, tmp_path):
     numpy = pytest.importorskip("numpy")
     recorded = make()
     golden(recorded, tmp_path / "v", "npz")
     with numpy.load(tmp_path / "v/vectors.npz", allow_pickle=False) as read:
-        for name in recorded.names:
-            assert read[name].shape == recorded.spec(name).shape
-            assert bits(read[name].ravel().tolist()) == wanted(recorded)[name]
+        assert {name: bits(read[name].ravel().tolist()) for name in recorded.names} == wanted(recorded)
+        assert all(read[name].shape == recorded.spec(name).shape for name in recorded.names)
 
 
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 def test_json_and_csv_read_back(make, tmp_path):
     recorded = make()
     golden(recorded, tmp_path / "json", "json")
     read = json.loads((tmp_path / "json/vectors.json").read_text(encoding="utf-8"))
     assert {name: bits(nested.flat(value)) for name, value in read.items()} == wanted(recorded)
     golden(recorded, tmp_path / "csv", "csv")
+    expected = wanted(recorded)
     for v in vectors(recorded):
         lines = (tmp_path / f"csv/{v.identifier}.csv").read_text(encoding="utf-8").split()
         cells = [word for line in lines for word in line.split(",")]
         words = {"True": 1.0, "False": 0.0}
-        assert bits(words.get(word, word) for word in cells) == wanted(recorded)[v.name]
+        assert bits(words.get(word, word) for word in cells) == expected[v.name]
 
 
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 def test_python_reads_its_module(make, tmp_path):
     recorded = make()
     golden(recorded, tmp_path / "v", "python")
@@ -138,9 +147,18 @@ def printed(lines):
     return read
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
-@pytest.mark.parametrize("make", [trace, odd])
-def test_c_reads_its_header(make, tmp_path):
+COMPILERS = {
+    "c99": ("gcc", "-x", "c", "-std=c99", "-pedantic"), "c as gcc takes it": ("gcc", "-x", "c"),
+    "c++": ("g++", "-x", "c++"), "c++20": ("g++", "-x", "c++", "-std=c++20", "-pedantic"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [trace, odd, kept])
+@pytest.mark.parametrize("language", COMPILERS)
+def test_c_reads_its_header(make, language, tmp_path):
+    compiler, *options = COMPILERS[language]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
     recorded = make()
     golden(recorded, tmp_path / "v", "c")
     (tmp_path / "main.c").write_text(
@@ -149,6 +167,9 @@ def test_c_reads_its_header(make, tmp_path):
 #include "v/vectors.h"
 int main(void) {
     for (size_t t = 0; t < vector_count; t++) {
+        size_t size = 1;
+        for (size_t a = 0; a < vectors[t].rank; a++) size *= vectors[t].shape[a];
+        if (size != vectors[t].size) return 1;
         printf("\\"%s\\"", vectors[t].name);
         for (size_t i = 0; i < vectors[t].size; i++) {
             double cell = vectors[t].kind == 'f' ? ((const double *)vectors[t].cells)[i]
@@ -165,14 +186,14 @@ int main(void) {
 """,
         encoding="utf-8",
     )
-    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fno-fast-math"]
-    subprocess.run(["gcc", *strict, "main.c", "-o", "main"], cwd=tmp_path, check=True, capture_output=True)
+    command = [compiler, "-Wall", "-Wextra", "-Werror", *options, "main.c", "-o", "main"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     told = subprocess.run([tmp_path / "main"], capture_output=True, check=True, encoding="utf-8")
     assert printed(told.stdout) == wanted(recorded)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 def test_node_reads_its_module(make, tmp_path):
     recorded = make()
     golden(recorded, tmp_path / "v", "js")
@@ -191,7 +212,7 @@ for (const [name, value] of Object.entries(vectors))
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [trace, odd])
+@pytest.mark.parametrize("make", [trace, odd, kept])
 def test_rust_reads_its_module(make, tmp_path):
     recorded = make()
     golden(recorded, tmp_path / "v", "rust")

@@ -20,7 +20,7 @@ from ...core import nested
 from ...core.errors import GraphError
 
 START = re.compile(
-    r"^[ \t]*(?:\w+:[ \t]+)?(?P<name>[A-Za-z_][^\s=]*(?:[ ]\([^=()\n]*\))?)[ \t]*="
+    r"^[ \t]*(?:\w+:[ \t]+)?(?P<name>[^\W\d][^\s=]*(?:[ ]\([^=()\n]*\))?)[ \t]*="
     r"(?:[^\n\[=]*=)?[ \t]*(?:\w+\()?(?:\{[^}\n]*\})?\s*(?=\[)",
     re.MULTILINE,
 )
