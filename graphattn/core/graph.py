@@ -57,7 +57,7 @@ class Dag(nx.MultiDiGraph):
     its views (3 times as quick, and building a node looks up ten)."""
 
     @property
-    def table(self) -> Mapping[str, dict[str, Any]]:
+    def table(self) -> dict[str, dict[str, Any]]:
         """The data of each node."""
         return self._node  # pyright: ignore[reportAttributeAccessIssue]  (networkx's, for who derives)
 
@@ -357,10 +357,13 @@ class Graph(Builders):
         def moved(refs: tuple[Ref | None, ...]) -> tuple[Ref | None, ...]:
             return tuple(new if ref == old else ref for ref in refs)
 
-        nodes = list(self._nodes.values())
-        first = next(place for place, other in enumerate(nodes) if other is node)
-        self._withdraw(first)
-        for other in nodes[first:]:
+        later: list[Node] = []  # it and all behind it are entered anew, so that their order stays
+        for other in reversed(self._dag.table.values()):
+            later.append(other["node"])
+            if later[-1] is node:
+                break
+        self._dag.remove_nodes_from([other.name for other in later])
+        for other in reversed(later):
             other = replace(other, name=name) if other is node else other
             self._insert(replace(other, operands=moved(other.operands)) if old in other.operands else other)
         for table in (names.aliases, names.outputs):
