@@ -115,6 +115,8 @@ def _rules(graph: Graph, of: Sequence[str], wrt: Sequence[str]) -> Iterator[Engi
             yield EngineMistake(
                 "rule", words, names, False, made(op, lambda dy, given: (given[1], given[0], *given[2:]))
             )
+            words = f"with what is handed on shared out among the operands in the gradient of {op.title}"
+            yield EngineMistake("rule", words, names, False, made(op, lambda dy, given: _shared(given)))
 
 
 SLOTS = 4
@@ -132,6 +134,12 @@ HANDED: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
 
 def _instead(given: Handed, slot: int, other: Any) -> Handed:
     return (*given[:slot], other, *given[slot + 1 :])
+
+
+def _shared(given: Handed) -> Handed:
+    """Each the n-th part of what it should be, for n operands that are handed something."""
+    count = sum(x is not None for x in given)
+    return tuple(None if x is None else x.graph.scale(x, divide=count) for x in given)
 
 
 def _as_it_is(dy: Any, x: Any) -> Any:

@@ -26,8 +26,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
 
 from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
@@ -35,6 +36,7 @@ from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
 from graphattn.core.names import owners
+from graphattn.core.op import Op
 from graphattn.core.run import run
 from graphattn.core.words import listed, typed
 from graphattn.passes.common_subexpressions import common_subexpressions
@@ -44,6 +46,14 @@ from graphattn.passes.zoom import expand_all
 
 CHECKSUM = re.compile(r"_[0-9a-f]{4}$")
 """How a name ends that was too long (`core.names.described`)."""
+
+
+class Rule(NamedTuple):
+    """Where a backward node comes from: the place-th step of the gradient rule of a node."""
+
+    op: Op
+    node: str
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,8 @@ class Differentiated:
     fed, and is 1 then."""
     gradients: Mapping[str, str]
     """For each name of `wrt`, the output that is its gradient."""
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    """For each backward node, which rule it comes from, where rules are kept `apart`."""
 
 
 def gradient(graph: Graph, of: str | Iterable[str], wrt: str | Iterable[str] | None = None) -> Graph:
@@ -81,17 +93,20 @@ def differentiate(
     wrt: str | Iterable[str] | None = None,
     arriving: Arriving | None = None,
     handing: Handing | None = None,
+    apart: bool = False,
 ) -> Differentiated:
     """As `gradient`, with the names of what is fed and of what comes out. It is kept with the graph
     until that grows. `arriving` is how an engine goes wrong that does not sum up all that arrives, `handing`
-    how rules go wrong (see `engine_mistakes`)."""
+    how rules go wrong (see `engine_mistakes`). `apart` leaves what each rule gives by itself: nothing is
+    merged."""
     if not isinstance(graph, Graph):
         raise GraphError(f"gradient got {typed(graph)}; expected a Graph")
     asked = _names(of, "of")
     wanted = None if wrt is None else _names(wrt, "wrt")
     if arriving is not None or handing is not None:
         return _Backward(graph, asked, wanted, arriving, handing).result()
-    return graph.kept(("gradient", asked, wanted), lambda: _Backward(graph, asked, wanted).result())
+    key = ("gradient", asked, wanted, apart)
+    return graph.kept(key, lambda: _Backward(graph, asked, wanted, apart=apart).result())
 
 
 def value_and_grad(
@@ -143,10 +158,12 @@ class _Backward:
 
     def __init__(
         self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None, arriving: Arriving | None = None,
-        handing: Handing | None = None,
+        handing: Handing | None = None, apart: bool = False,
     ) -> None:  # fmt: skip
         self.arriving = arriving
         self.handing = handing
+        self.apart = apart
+        self.rules: dict[str, Rule] = {}
         self.old = expand_all(graph, without_rule)
         self.of = {name: self._float(name, "of") for name in of}
         names = [n for n, spec in self.old.inputs.items() if spec.kind == "float"] if wrt is None else wrt
@@ -185,12 +202,13 @@ class _Backward:
         outputs = {name: self._output(name, ref) for name, ref in self.wrt.items()}
         marks = self._marked()
         own = [n.name for n in self.raw.nodes.values() if n.name not in self.old.nodes and not n.op.fed]
-        graph = dead_code(common_subexpressions(self.raw, set(own)), set(own))
+        merged = self.raw if self.apart else common_subexpressions(self.raw, set(own))
+        graph = dead_code(merged, set(own))
         graph = self._named(graph, [name for name in own if name in graph.nodes], marks)
         told = f"gradient: of {listed(self.of, 5)}, by {listed(self.wrt, 5)}"
         backward = sum(node.scope == self.scope for node in graph.nodes.values())
         graph.notes = (*self.old.notes, f"{told}: added {backward} nodes in {self.scope}")
-        return Differentiated(graph, self.cotangents, outputs)
+        return Differentiated(graph, self.cotangents, outputs, self.rules)
 
     def _marked(self) -> dict[str, str]:
         """Aliases that no name can be, by which each cotangent is found again after the passes, and what
@@ -214,6 +232,7 @@ class _Backward:
             if not new and CHECKSUM.search(leaf):  # too long to say; the scope says what it belongs to
                 names[old] = free.take(f"{path}{dot}{graph.nodes[old].op.name}")
         graph = rename(graph, {old: new or old for old, new in names.items()}, self.scope)
+        self.rules = {new or old: self.rules[old] for old, new in names.items() if old in self.rules}
         for mark, name in marks.items():
             ref = graph.aliases.get(mark)
             if ref is not None:
@@ -288,9 +307,8 @@ class _Backward:
         for ref in arrived:
             node = self.raw.nodes[ref.node]
             alike = node.op.summed is not None and node.ports == ("",) and ref.node not in self.old.nodes
-            groups.setdefault((node.op, tuple(sorted(node.attributes.items()))) if alike else ref, []).append(
-                ref
-            )
+            key = (node.op, tuple(sorted(node.attributes.items()))) if alike and not self.apart else ref
+            groups.setdefault(key, []).append(ref)
         kept: list[Ref] = []
         for refs in groups.values():
             op = self.raw.nodes[refs[0].node].op
@@ -321,6 +339,7 @@ class _Backward:
         results = tuple(Tensor(raw, ref) for ref in refs)
         operands = [None if ref is None else Tensor(raw, ref) for ref in padded(op, node.operands)]
         single = node.ports == ("",)
+        count = len(raw.nodes)
         built = op.told(
             "gradient", node.name, raw, incoming[0] if single else incoming,
             results[0] if single else results, *operands, **node.attributes,
@@ -330,6 +349,9 @@ class _Backward:
                 f"the gradient rule of {op.name} gave {type(built).__name__} for {node.name!r};"
                 f" expected a tuple of {len(operands)} cotangents, one for each operand"
             )
+        if self.apart:
+            for place, name in enumerate(islice(raw.nodes, count, None)):
+                self.rules[name] = Rule(op, node.name, place)
         if self.handing is not None:
             built = self.handing(node, incoming[0] if single else incoming, built)
         for slot, (ref, cotangent) in enumerate(zip(node.operands, built, strict=False)):

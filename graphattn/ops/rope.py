@@ -95,6 +95,10 @@ def mixed(g, x, cos, sin, *, interleaved):
     return turned if kept is None else g.concat(turned, kept)
 
 
+def mixed_other(g, x, cos, sin, *, interleaved):
+    return mixed(g, x, cos, sin, interleaved=not interleaved)
+
+
 def gradient(g, dy, y, x, cos, sin, *, interleaved):
     """Turned back: dx = rope(dy, cos, −sin), and for the angles d_cos = a · da + b · db,
     d_sin = a · db − b · da."""
@@ -178,6 +182,12 @@ register(
                 "mixed layouts",
                 "with the angles of one layout and the turn of the other",
                 mixed,
+                "Angles c₀ c₀ c₁ c₁ … go with pairs (2i, 2i+1), c₀ c₁ … c₀ c₁ … with halves.",
+            ),
+            Declared(
+                "mixed layouts, the other way",
+                "with the turn of one layout and the angles of the other",
+                mixed_other,
                 "Angles c₀ c₀ c₁ c₁ … go with pairs (2i, 2i+1), c₀ c₁ … c₀ c₁ … with halves.",
             ),
         ),

@@ -1,10 +1,11 @@
 """The verdicts that name no mistake: harmless, undecided, unexplained; and the one tensor to look at."""
 
 import math
+from array import array
 
 import pytest
 
-from graphattn import Graph, diagnose, run
+from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import specimen
 
 
@@ -87,3 +88,31 @@ def test_what_nothing_explains_says_what_to_look_at(block):
     both = {"norm": each(right["norm"], lambda c: math.sin(1000 * c)), "Y": right["Y"]}
     told = diagnose(graph, feeds, both, pairs=False, budget=1)
     assert told.look_at is None and "norm" in str(told.comparison)
+
+
+def test_where_nothing_fits_the_numbers_themselves_are_told():
+    given = specimen("attention", n=4, d=6)
+    right = run(given.graph, given.feeds)["out"]
+    more = [[cell + 0.001 for cell in row] for row in right]
+    found = diagnose(given.graph, given.feeds, {"out": more}, pairs=False)
+    assert found.notes == ["out of yours is what this graph gives + 0.001"]
+    one = [list(row) for row in right]
+    one[2][3] += 0.1
+    found = diagnose(given.graph, given.feeds, {"out": one}, pairs=False)
+    assert found.notes == ["1 of 24 cells of out differ, most at [2, 3]"]
+    with pytest.raises(GraphError, match="out is 6 × 4 in yours; expected 4 × 6, its transpose"):
+        diagnose(given.graph, given.feeds, {"out": [list(column) for column in zip(*right, strict=True)]})
+
+
+def test_a_causal_mask_too_many():
+    meant, made = specimen("attention", n=4, d=6), specimen("attention", n=4, d=6, causal=True)
+    found = diagnose(meant.graph, meant.feeds, {"out": run(made.graph, meant.feeds)["out"]})
+    assert found.findings[0].phrase == "with a causal mask before the softmax weights (rows sum to 1)"
+
+
+def test_right_code_in_an_array_of_float32_that_was_printed():
+    given = specimen("block", n=4, d=8, heads=2, causal=True)
+    right = run(given.graph, given.feeds)["Y"]
+    printed = [array("f", [round(cell, 4) for cell in row]).tolist() for row in right]
+    found = diagnose(given.graph, given.feeds, {"Y": printed})
+    assert (found.verdict, found.accuracy) == ("right", "4 printed decimals of float32")

@@ -91,7 +91,7 @@ def test_two_changes_are_one_where_they_are_not_at_odds(multi_head):
     ("S1", "head0.scaled", "without the scale"),
     ("P2", "q", "with w_q transposed"),
     ("L11", "norm", "without the subtract"),
-    ("L4", "norm", "with the add norm.stabilized after norm.root instead"),
+    ("L4", "norm", "with norm.eps added after norm.root instead"),
     ("X1", "head0.weights", "axis=-2"),
     ("P3", "v", "without b (b_v)"),
     ("H5", "concat", "exchanged"),

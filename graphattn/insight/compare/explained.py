@@ -7,19 +7,19 @@ the variants of `insight.variants` are tried on it, the likeliest first.
 from __future__ import annotations
 
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph, Ref
 from ..variants import Intended, Variant, evaluate, variants
+from ..variants.clock import Clock
 from .cell_classes import Rules, Tolerance, measure
 from .recording import Recorded
 from .replay import Replay, rows_of
 
 SECONDS = 2.0
-"""At most so long is looked for."""
+"""At most so long is looked for (seconds of work: see `Clock`)."""
 STEPS = 24
 """A segment of more steps is not looked into."""
 BAND = 0.5
@@ -36,11 +36,11 @@ def explanations(replay: Replay, key: str) -> list[str]:
     names = [*flow.between(key), flow.refs[key].node]
     if len(names) > STEPS:
         return []
-    started = monotonic()
+    clock = Clock()
     phrases: dict[str, float] = {}
     yours = replay.matched.by_key[key][0].yours
     for price, variant in _by_price(replay, names):
-        if monotonic() - started > SECONDS or (phrases and price > min(phrases.values()) + BAND):
+        if clock.seconds > SECONDS or (phrases and price > min(phrases.values()) + BAND):
             break
         try:
             (value,) = evaluate(variant.intended, variant.rewrite, [variant.intended.graph.resolve(key)])

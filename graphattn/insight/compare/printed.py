@@ -14,6 +14,7 @@ Small tensors take the print of their group: inputs, or what was computed.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -21,6 +22,8 @@ from itertools import islice
 from .masked_cells import is_masked
 
 EXACT_DIGITS = 15
+FLOAT32_EXACT = 7
+"""From so many digits on nothing was left out, of a double and of a float32."""
 SURE_CELLS = 8
 OWN_CELLS = 16
 """A tensor of so many distinct cells speaks for itself."""
@@ -89,8 +92,23 @@ def print_of_texts(texts: Sequence[str]) -> Print | None:
     return Print("fixed", places) if padded or len(cells) >= SURE_CELLS else Print("fixed", places, False)
 
 
-def print_of_numbers(cells: Iterable[float]) -> Print | None:
-    """The print that numbers look like; None where there is no evidence of any."""
+def print_of_float32(cells: Iterable[float]) -> Print | None:
+    """The print that numbers look like which were rounded to float32 after it (an array of float32)."""
+    return print_of_numbers((_decimal(x) for x in islice(cells, SAMPLE)), FLOAT32_EXACT)
+
+
+def _decimal(x: float) -> float:
+    """The shortest decimal number that a float32 is the nearest to."""
+    for digits in range(1, FLOAT32_EXACT) if math.isfinite(x) else ():
+        short = float(f"{x:.{digits}g}")
+        if array("f", (short,))[0] == x:
+            return short
+    return x
+
+
+def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print | None:
+    """The print that numbers look like; None where there is no evidence of any. `exact`: how many digits say
+    that nothing was left out."""
     distinct = {abs(x) for x in islice(cells, SAMPLE) if type(x) is float and math.isfinite(x) and abs(x) < 1e9}
     distinct.discard(0.0)
     if not distinct:
@@ -98,14 +116,10 @@ def print_of_numbers(cells: Iterable[float]) -> Print | None:
     needs = []
     for i, x in enumerate(distinct):
         needs.append(_shortest(x))
-        if (
-            needs[-1][1] >= EXACT_DIGITS
-            and i >= 8
-            and sum(s >= EXACT_DIGITS for _, s in needs) * 4 > len(needs)
-        ):
+        if needs[-1][1] >= exact and i >= 8 and sum(s >= exact for _, s in needs) * 4 > len(needs):
             return EXACT
     decimals, digits = max(d for d, _ in needs), max(s for _, s in needs)
-    if digits >= EXACT_DIGITS:
+    if digits >= exact:
         return EXACT
     if decimals == 0:
         return None

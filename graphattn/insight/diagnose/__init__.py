@@ -23,6 +23,7 @@ from ...core.graph import Graph
 from ...core.run import run
 from ...core.words import typed
 from ..compare import compare
+from ..compare.comparison import SAYS_IT_ALL, Comparison
 from ..compare.reading import read
 from .accuracy import Accuracy, accuracy_of
 from .backward import Backward, differentiated
@@ -38,6 +39,8 @@ from .result import Finding as Finding
 from .search import Hit, Search
 from .suspects import MOST, as_well, giving_nan, halfway, most_telling
 
+FEW = 4
+"""So few wrong cells are worth a word."""
 SINGLES, PAIRS = 10.0, 20.0
 """Seconds for one mistake, and for two at once."""
 
@@ -71,7 +74,8 @@ def diagnose(
     theirs, fed = read_observed(fine, recording, feeds, backward.gradients if backward else ())
     accuracy = accuracy_of([o.theirs for o in theirs], precision)
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
-    stages = list(levels(graph, theirs, fed, accuracy, declared))
+    rules = backward.rules if backward else {}
+    stages = list(levels(graph, theirs, fed, accuracy, declared, rules))
     right = next((level for level in (stages[0], stages[0].uncut) if level.judge.right), None)
     if right is not None:
         return _right(graph, accuracy, right, search)
@@ -90,8 +94,8 @@ def diagnose(
                 "no one mistake explains it all: each of these explains one tensor from its inputs"
             )
             return done
-    compared = None if hits else _compared(graph, fed, recording, len(theirs))
-    if compared is not None and compared.agrees:
+    compared = None if hits else _compared(graph, fed, recording)
+    if compared is not None and compared.agrees and len(theirs) > 1:
         done = _done("harmless", [], graph, accuracy, stages[0], search)
         done.comparison = compared
         return done
@@ -106,7 +110,8 @@ def diagnose(
         hits = look_for_pairs(search, stages)
     if not hits:
         done = _done("unexplained", [], graph, accuracy, stages[0], search)
-        done.comparison = compared
+        done.notes += _how_far(compared)
+        done.comparison = compared if len(theirs) > 1 else None
         done.look_at = None if done.comparison else halfway(stages[0])
         return done
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
@@ -165,14 +170,28 @@ def _parts(judge: Judge) -> Iterator[list[Observed]]:
     yield wrong[:1]
 
 
-def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any, count: int) -> Any:
-    """What `compare` says of the intermediates, where nothing fits."""
-    if count < 2:
-        return None
+def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any) -> Comparison | None:
+    """What `compare` says, where nothing fits."""
     try:
         return compare(graph, observed, feeds={n: v for n, v in feeds.items() if n in graph.inputs})
     except GraphError:
         return None
+
+
+def _how_far(compared: Comparison | None) -> list[str]:
+    """What the numbers alone say of the first tensor that differs: how it follows from the right one, and
+    which cells differ where they are few."""
+    first = None if compared is None else compared.first
+    if first is None:
+        return []
+    said, found = [], first.comparison
+    if first.relations and first.relations[0].kind in SAYS_IT_ALL:
+        told = first.relations[0].text.replace("the reference", "what this graph gives")
+        said.append(f"{found.name} of yours is {told}")
+    differ, cells = found.difference.over, found.difference.cells
+    if 0 < differ <= FEW and 4 * differ <= cells:
+        said.append(f"{differ} of {cells} cells of {found.name} differ, most at {list(found.index or ())}")
+    return said
 
 
 def _finding(

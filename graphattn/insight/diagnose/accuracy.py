@@ -4,18 +4,19 @@
     accuracy.half        half a unit of the last printed decimal, 0 where they were not printed so
     accuracy.relative    the rounding unit of the format (2⁻ᵇ), or half a unit of the last printed digit
 
-The format and the print are told as in compare (`held`, `print_of_numbers`).
+The format and the print are told as in compare (`held`, `print_of_numbers`). An array of float32
+may hold printed numbers too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...core.errors import GraphError
 from ..compare.masked_cells import is_masked
 from ..compare.precision import held, precision_of
-from ..compare.printed import print_of_numbers
+from ..compare.printed import print_of_float32, print_of_numbers
 from ..compare.recording import Recorded
 
 DOUBLE = 2.0**-53
@@ -42,6 +43,10 @@ class Accuracy:
         return 1e4 if self.computed <= 1e-12 else 30.0 if self.computed <= 1e-6 else 4.0
 
 
+FULL = Accuracy("float64")
+FLOAT32_BITS = 24
+
+
 def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> Accuracy:
     """`given` says it instead: a format by name, or a number of decimals."""
     if isinstance(given, bool) or (isinstance(given, int) and given < 0):
@@ -49,20 +54,19 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
     if isinstance(given, int):
         return _printed(given)
     fmt = held(tensors) if given is None else precision_of(given)
-    if fmt.bits < 53:
-        unit = 2.0**-fmt.bits
-        return Accuracy(fmt.name, 0.0, unit, unit)
-    shown = (
-        print_of_numbers(cell for tensor in tensors for cell in tensor.flat if not is_masked(cell))
-        if given is None
-        else None
-    )
+    unit = 2.0**-fmt.bits
+    full = Accuracy(fmt.name, 0.0, unit, unit)
+    if given is not None or fmt.bits < FLOAT32_BITS:
+        return full
+    cells = (cell for tensor in tensors for cell in tensor.flat if not is_masked(cell))
+    shown = print_of_float32(cells) if fmt.bits == FLOAT32_BITS else print_of_numbers(cells)
     if shown is None or shown.exact or not shown.sure:
-        return Accuracy("float64")
+        return full
     if shown.kind == "fixed":
-        return _printed(shown.places)
-    return Accuracy(f"{shown.places} printed digits", 0.0, 0.5 * 10.0 ** (1 - shown.places))
+        return _printed(shown.places, full)
+    return replace(full, text=f"{shown.places} printed digits", relative=0.5 * 10.0 ** (1 - shown.places))
 
 
-def _printed(places: int) -> Accuracy:
-    return Accuracy(f"{places} printed decimals", 0.5 * 10.0**-places)
+def _printed(places: int, full: Accuracy = FULL) -> Accuracy:
+    text = f"{places} printed decimals" + ("" if full.text == FULL.text else f" of {full.text}")
+    return replace(full, text=text, half=0.5 * 10.0**-places)

@@ -16,6 +16,7 @@ from ...core.graph import Graph
 from ...core.run import run
 from ...passes.engine_mistakes import EngineMistake, engine_mistakes
 from ...passes.gradient import differentiate
+from ..variants.rules import Rules
 from .judge import Judge, alike, apart, widest, within
 from .observed import rows_of
 
@@ -30,6 +31,8 @@ class Backward:
     forward: Graph
     of: tuple[str, ...]
     wrt: tuple[str, ...]
+    rules: Rules
+    """Which of its nodes are steps of which rules."""
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -56,8 +59,8 @@ def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any])
             f"gradients were observed ({PREFIX}{wrt[0]}, …), but no result has one cell or a fed cotangent;"
             f" expected {PREFIX}{next(iter(results), 'y')} in feeds, of the shape of that result"
         )
-    made = differentiate(graph, of, wrt)
-    return Backward(made.graph, graph, of, wrt)
+    made = differentiate(graph, of, wrt, apart=True)
+    return Backward(made.graph, graph, of, wrt, made.rules)
 
 
 def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:

@@ -12,6 +12,7 @@ from ...core import nested
 from ...core.errors import GraphError
 from ...core.run import run
 from ...core.trace import Trace
+from ..why.formula import joined
 from ..why.index import show_index
 from .result import Finding
 
@@ -51,12 +52,10 @@ def _farthest(a: Any, b: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def _line(trace: Trace, name: str, index: tuple[int, ...]) -> str:
-    """`name[i, j] = formula = numbers = value` on one line."""
-    why = trace.why(name, *index)
-    lines = why.text(parts=False).strip().split("\n") if hasattr(why, "text") else [str(why)]
-    first = lines[0].strip()
-    rest = [line.strip() for line in lines[1:] if line.strip().startswith("=")]
-    return " ".join([first, *rest])
+    """`name[i, j] = formula = numbers = value`, what is said of it last."""
+    line = trace.why(name, *index).lines(parts=False)[0]
+    _, told, note = next(line.rows)
+    return joined(told) + (f" ({joined(note)})" if note else "")
 
 
 __all__ = ["show_index", "wrong_and_right"]

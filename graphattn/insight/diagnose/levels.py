@@ -14,6 +14,7 @@ from ..variants import GENERATORS, Intended, Rewrite, Variant, guises, variants
 from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
+from ..variants.rules import Rules
 from .accuracy import Accuracy
 from .cut import cut, uncut
 from .judge import Judge
@@ -43,6 +44,8 @@ class Level:
     """Whether the graph is not cut: one change then explains tensors that are computed from each other."""
     guise: str = ""
     """In which guise the graph is written; goes before what a variant says."""
+    rules: Rules = field(default_factory=dict)
+    """Which nodes are steps of gradient rules."""
     others: dict[Any, Intended] = field(default_factory=dict)
     """The whole graph on other feeds."""
 
@@ -65,7 +68,8 @@ class Level:
     def intended(self) -> Intended:
         graph, more, _ = self._cut
         theirs = {o.name: o.theirs.nested() for o in self.observed}
-        return Intended(graph, {**self.feeds, **{name: theirs[of] for name, of in more.items()}})
+        feeds = {**self.feeds, **{name: theirs[of] for name, of in more.items()}}
+        return Intended(graph, feeds, rules=self.rules)
 
     @cached_property
     def judge(self) -> Judge:
@@ -118,10 +122,11 @@ def levels(
     feeds: Mapping[str, Any],
     accuracy: Accuracy,
     with_declared: bool,
+    rules: Rules,
 ) -> Iterator[Level]:
     """The levels, in the order in which they are searched."""
     op, primitive = graph.at("op"), graph.at("primitive")
-    yield Level("op", op, observed, feeds, accuracy, declared=with_declared)
+    yield Level("op", op, observed, feeds, accuracy, declared=with_declared, rules=rules)
     if primitive is not op:
         yield Level("primitive", primitive, observed, feeds, accuracy, (op,), with_declared)
     for words, guised in _guises(op, feeds):

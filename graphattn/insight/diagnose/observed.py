@@ -84,7 +84,9 @@ def _shaped(name: str, tensor: Recorded, shape: tuple[int, ...]) -> Recorded:
     if tensor.shape == shape:
         return tensor
     if _squeezed(tensor.shape) != _squeezed(shape):
-        raise GraphError(f"{name} is {sizes(tensor.shape)} in yours; expected {sizes(shape)}")
+        turned = tensor.shape == (*shape[:-2], *shape[:-3:-1]) and len(shape) > 1
+        hint = ", its transpose" if turned else ""
+        raise GraphError(f"{name} is {sizes(tensor.shape)} in yours; expected {sizes(shape)}{hint}")
     return tensor.as_shape(shape)
 
 

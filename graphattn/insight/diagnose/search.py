@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush, heapreplace
-from time import monotonic
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ..variants import UNLIKELY, Rewrite, Variant
+from ..variants.clock import Clock
 from .backward import Backward, fits
 from .levels import Level
 
@@ -43,18 +43,18 @@ class Hit:
 
 @dataclass(eq=False)
 class Search:
-    """Counts what was tried, and keeps to the budget (seconds)."""
+    """Counts what was tried, and keeps to the budget (seconds of work: see `Clock`)."""
 
     budget: float
     say: Say = lambda text: None
     tried: int = 0
     finished: bool = True
-    started: float = field(default_factory=monotonic)
+    clock: Clock = field(default_factory=Clock)
     looked: int = 0
 
     @property
     def seconds(self) -> float:
-        return monotonic() - self.started
+        return self.clock.seconds
 
     @property
     def over(self) -> bool:

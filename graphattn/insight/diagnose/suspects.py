@@ -5,13 +5,13 @@ that would tell most.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import monotonic
 from typing import Any
 
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Ref
 from ..variants import Intended, Rewrite, Variant, evaluate
+from ..variants.clock import Clock
 from .classes import same
 from .judge import NOTHING, alike, within
 from .levels import Level
@@ -52,10 +52,10 @@ def giving_nan(levels: Sequence[Level], budget: float) -> list[tuple[Level, Vari
     """Likely mistakes that give NaN: first those that give nothing else, then those that give some."""
     whole: list[tuple[Level, Variant]] = []
     some: list[tuple[Level, Variant]] = []
-    started = monotonic()
+    clock = Clock()
     for level in levels:
         for variant in level.variants():
-            if len(whole) >= MOST or monotonic() - started > budget:
+            if len(whole) >= MOST or clock.seconds > budget:
                 break
             try:
                 values = evaluate(level.intended, variant.rewrite, level.judge.refs)

@@ -61,10 +61,16 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
         if spec.kind != "float":
             continue
         width = spec.shape[-1] if spec.rank else 1
-        later = _hands_on(intended, Ref(node.name, port))
+        ref = Ref(node.name, port)
+        later = _hands_on(intended, ref)
         for way, value, told, price in () if later else constants(intended, width):
             words = f"with {{the}} {told}" + (f", part {port}" if port else "")
             yield Option((port, way, value), words, price, _applying("scale", port, {way: value}))
+        if any(intended.graph.nodes[name].op.name in ("sin", "cos") for name, _ in intended.users.get(ref, ())):
+            for way, told in (("multiply", "as degrees, not radians"), ("divide", "turned into degrees")):
+                words = f"with the {{the}} {told}"
+                yield Option((port, way, "°"), words, 1.5, _applying("scale", port, {way: math.pi / 180}))
+        yield Option((port, "squared"), "with the {the} squared", 1.9, _squared(port))
         for value in (1, -1):
             words = f"with {value} added to {{the}}"
             price = 2.0 if node.operands or node.op.fed else 1.5  # a table: positions that count from 1
@@ -94,6 +100,15 @@ def _adding(port: int, value: int):
     return apply
 
 
+def _squared(port: int):
+    def apply(draft: Draft, node: Node) -> None:
+        ref = Ref(node.name, port)
+        made = draft.add("multiply", [ref, ref], near=node, name="squared")
+        draft.redirect(ref, made, apart_from=(made.node,))
+
+    return apply
+
+
 def constants(intended: Intended, width: int) -> Iterator[tuple[str, object, str, float]]:
     """(attribute of scale, value, how it is told, price)."""
     for name, size in intended.sizes:
@@ -115,3 +130,4 @@ def constants(intended: Intended, width: int) -> Iterator[tuple[str, object, str
     yield "sqrt", 2, "divided by √2", 2.0
     yield "multiply", math.sqrt(2), "times √2", 2.0
     yield "multiply", 0, "set to 0", 1.8
+    yield "divide", 0.9, "divided by 0.9, as a dropout of 0.1 divides", 1.9

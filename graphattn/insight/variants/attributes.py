@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
-from ...core.graph import Node
+from ...core.graph import Node, Ref
+from ...core.interpreter import FAILURES, padded
+from ...core.op import Op, find
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
@@ -38,6 +40,38 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             yield Option((name, repr(other)), words, price, _set({name: other}))
     if not node.op.fed:
         yield from _ways(intended, node)
+        yield from _over_everything(intended, node)
+
+
+def _over_everything(intended: Intended, node: Node) -> Iterator[Option]:
+    """What goes along one axis goes along rows and columns at once: a mean of all cells."""
+    ref = node.operands[0] if len(node.operands) == 1 else None
+    if ref is None or "axis" not in node.op.defaults or len(node.ports) > 1 or node.op.moves:
+        return
+    given, made = intended.spec(ref).shape, node.outputs[0].shape
+    if len(given) < 2 or len(made) != len(given) or min(given[-2:]) < 2:
+        return
+    words = "with {the} over all rows and columns at once"
+    if made == given:
+        yield Option("everything", words, 1.3, lambda d, n: _flat(d, n, given))
+    elif given[-1] != made[-1] or given[-2] != made[-2]:
+        axis = -2 if given[-1] != made[-1] else -1
+        yield Option("everything", words, 1.3, lambda d, n: _again(d, n, axis, n.op))
+        if node.op.name != "reduce_mean":
+            words = f"{words}, their mean"
+            yield Option("mean of all", words, 1.35, lambda d, n: _again(d, n, axis, find("reduce_mean")))
+
+
+def _flat(draft: Draft, node: Node, shape: tuple[int, ...]) -> None:
+    flat = (*shape[:-2], shape[-2] * shape[-1])
+    ref = draft.add("reshape", draft.node(node.name).operands, {"shape": flat}, near=node, name="flat")
+    made = draft.add(node.op, [ref], {**node.attributes, "axis": -1}, near=node, name="everything")
+    draft.redirect(Ref(node.name), draft.add("reshape", [made], {"shape": shape}, near=node, name="back"))
+
+
+def _again(draft: Draft, node: Node, axis: int, op: Op) -> None:
+    made = draft.add(op, [Ref(node.name)], {"axis": axis}, near=node, name="everything")
+    draft.redirect(Ref(node.name), made, apart_from=(made.node,))
 
 
 def _set(values: dict[str, Any]) -> Any:
@@ -155,7 +189,21 @@ def _ways(intended: Intended, node: Node) -> Iterator[Option]:
         for value, told, price in values:
             value = int(value) if value == int(value) else value
             if way != given[0]:
-                words = (
-                    f"with {way}={told} instead of {given[0]}={_shown(node.attributes[given[0]])} in {{the}}"
-                )
+                now, was = (_noted(intended, node, v) for v in ({given[0]: None, way: value}, {}))
+                if not (now and was):
+                    now, was = f"{way}={told}", f"{given[0]}={_shown(node.attributes[given[0]])}"
+                elif " = " in told:
+                    now = f"{now}, {told},"
+                words = f"with {now} instead of {was} in the {node.op.title} {{name}}"
                 yield Option((way, value), words, price, _set({given[0]: None, way: value}))
+
+
+def _noted(intended: Intended, node: Node, changed: dict[str, Any]) -> str:
+    """How the op itself tells of a call with other attributes."""
+    if node.op.note is None:
+        return ""
+    specs = padded(node.op, intended.graph.operand_specs(node.operands))
+    try:
+        return node.op.note(*specs, **{**node.attributes, **changed})
+    except FAILURES:  # attributes that the op would refuse
+        return ""

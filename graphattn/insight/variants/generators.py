@@ -10,6 +10,7 @@ from .attributes import attributes
 from .axes import axes
 from .constants import constants
 from .declared import declared
+from .full_width import full_width
 from .groups import Group
 from .heads import heads
 from .intended import Intended
@@ -25,13 +26,13 @@ from .swap import swap
 from .variant import Generator, Variant
 
 GENERATORS: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, operands, heads, axes, swap, reading, move, sibling, constants,
-    repeat, added, factors, shift,
+    skip, attributes, declared, masks, operands, heads, full_width, axes, swap, reading, move, sibling,
+    constants, repeat, added, factors, shift,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
 WIDE: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, operands, heads, reading, move, sibling, constants,
+    skip, attributes, declared, masks, operands, heads, full_width, reading, move, sibling, constants,
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 

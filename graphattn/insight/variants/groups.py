@@ -46,8 +46,14 @@ def kinds_of(graph: Graph) -> dict[Group, str]:
         key = (where, owner, node.op.name, inner if owner else "")
         shapes = tuple(None if ref is None else graph.spec(ref).shape for ref in node.operands)
         keys.setdefault(key, []).append(node.name)
+        if owner is not None:  # the mean and the variance of every LayerNorm
+            every = (owner, node.op.name)
+            keys.setdefault(every, []).append(node.name)
+            called[every] = f"every {node.op.title} of every {owner}"
         called[key] = f"the {title}" if owner else f"every {title}"
-        if owner is None:
+        if owner is not None:
+            keys.setdefault((*key, shapes), []).append(node.name)
+        else:
             keys.setdefault((*key, shapes, repr(sorted(node.attributes.items()))), []).append(node.name)
         if len(node.ports) > 1 and len({spec.shape for spec in node.outputs}) == 1:  # cuts into heads
             keys.setdefault((*key, node.outputs[0].shape), []).append(node.name)

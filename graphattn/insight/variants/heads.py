@@ -104,6 +104,21 @@ def _gathered(intended: Intended, node: Node) -> Iterator[Variant]:
                 draft.change(node, operands=order)
 
             yield Variant("order", words, 1.2, (node.name,), one(intended, act))
+    refs = [ref for ref in node.operands if ref is not None]
+    if len({intended.shape(ref) for ref in refs}) == 1 and intended.spec(refs[0]).kind == "float":
+        for told, divisor in (("sum", 1), ("mean", len(refs))):
+            words = f"with the {told} of all in each place of {the(intended, (node.name,))}"
+            mix = one(intended, lambda draft, by=divisor: _mixed(draft, node, refs, by))
+            yield Variant("mixed", words, 1.6, (node.name,), mix)
+
+
+def _mixed(draft: Draft, node: Node, refs: Sequence[Ref], divisor: int) -> None:
+    total = refs[0]
+    for ref in refs[1:]:
+        total = draft.add("add", [total, ref], near=node, name="sum")
+    if divisor > 1:
+        total = draft.add("scale", [total], {"divide": divisor}, near=node, name="mean")
+    draft.change(node, operands=[total] * len(refs))
 
 
 def _along(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:

@@ -23,6 +23,7 @@ from ...core.numbers import FLOAT
 from ...core.op import Op
 from .groups import Group, kinds_of, roles_of
 from .rows import by_row
+from .rules import Rules, incoming, rule_kinds
 from .sizes import sizes_of
 
 FAR = 6
@@ -63,11 +64,15 @@ class Call:
 
 class Intended:
     """A graph with values (see the module's docstring). `values` may hold any tensors that are known;
-    the others are computed from them."""
+    the others are computed from them. `rules` says which nodes are steps of gradient rules (`rules`)."""
 
-    def __init__(self, graph: Graph, feeds: Mapping[str, Any], values: Mapping[Ref, Any] | None = None) -> None:
+    def __init__(
+        self, graph: Graph, feeds: Mapping[str, Any], values: Mapping[Ref, Any] | None = None,
+        rules: Rules | None = None,
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.feeds = feeds
+        self.rules: Rules = rules or {}
         self.order = {name: place for place, name in enumerate(graph.nodes)}
         self.calls: dict[Any, Call | GraphError] = {}
         self.values: dict[Ref, Any] = dict(values or {})
@@ -194,8 +199,13 @@ class Intended:
     @cached_property
     def kinds(self) -> dict[Group, str]:
         """Groups that are wider than a role, and what a sentence calls them."""
-        kinds = kinds_of(self.graph)
+        kinds = {**kinds_of(self.graph), **rule_kinds(self.graph, self.rules)}
         return {group: told for group, told in kinds.items() if group not in self.roles}
+
+    @cached_property
+    def incoming(self) -> dict[str, list[Ref]]:
+        """The cotangents that arrive at nodes with a gradient rule."""
+        return incoming(self)
 
     @property
     def groups(self) -> list[Group]:

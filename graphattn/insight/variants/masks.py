@@ -17,6 +17,7 @@ Change = Callable[[Draft, Node, Ref], Ref]
 def masks(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("mask", _tensors, intended, group)
     yield from each("mask", _uses, intended, group)
+    yield from each("mask", _too_many, intended, group)
 
 
 def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
@@ -48,6 +49,21 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
                     changes.append((told, words, price, _edged(spec.shape, step, op)))
         for key, words, price, change in changes:
             yield Option((port, key), words, price, _changing(port, change))
+
+
+def _too_many(intended: Intended, node: Node) -> Iterator[Option]:
+    """A causal mask before a softmax of scores that are to see everything."""
+    if node.op.family != "softmax" or len(node.operands) != 1 or node.operands[0] is None:
+        return
+    shape = intended.spec(node.operands[0]).shape
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        yield Option("causal", "with a causal mask before {the}", 1.2, lambda d, n: _hide(d, n, shape[-1]))
+
+
+def _hide(draft: Draft, node: Node, size: int) -> None:
+    see = draft.add("causal_mask", [], {"n": size}, near=node, name="visible")
+    made = draft.add("mask", [draft.node(node.name).operands[0], see], near=node, name="masked")
+    draft.operand(node, 0, made)
 
 
 def _changing(port: int, change: Change):

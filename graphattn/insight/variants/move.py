@@ -31,19 +31,30 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for key, ref, price in _places(intended, node, slot):
         later = intended.depends(ref.node, on=node.name)
         side = "after" if later else "on"
-        words = f"with {{the}} {side} {tensor(intended, ref)} instead"
+        words = f"with {_step(intended, node, slot)} {side} {tensor(intended, ref)} instead"
         yield Option(key, words, price, lambda d, n, r=ref: _to(d, n, slot, r, False))
         if key[:2] == ("before", 1) and _gathers(intended, intended.graph.nodes[source.node]):
             words = f"with {{the}} on {tensor(intended, ref)} instead, inside the residual branch"
             yield Option(
                 (key, "branch"), words, price - 0.1, lambda d, n, r=ref: _to(d, n, slot, r, False, True)
             )
-        words = f"with {{the}} {side} {tensor(intended, ref)} too"
+        if key[0] == "before" and _also_outside(intended, node, ref):
+            words = f"with {_step(intended, node, slot)} {side} {tensor(intended, ref)} instead, there alone"
+            yield Option((key, "here"), words, price, lambda d, n, r=ref: _to(d, n, slot, r, False, here=True))
+        words = f"with {_step(intended, node, slot)} {side} {tensor(intended, ref)} too"
         yield Option((key, "too"), words, price + 0.4, lambda d, n, r=ref: _to(d, n, slot, r, True))
     if len(node.operands) > 1 or node.op.parameters.keys() != {p.name for p in node.op.operands}:
         for key, ref in _peers(intended, node, source):
             words = f"with {{the}} done to {starred(intended, ref)} too"
             yield Option(("peer", key), words, 1.45, lambda d, n, r=ref: _to(d, n, slot, r, True))
+
+
+def _step(intended: Intended, node: Node, slot: int) -> str:
+    """How a sentence calls what stands elsewhere: a number that is added by its name."""
+    others = [(s, ref) for s, ref in enumerate(node.operands) if s != slot and ref is not None]
+    if node.op.family == "add" and len(others) == 1 and not intended.graph.nodes[others[0][1].node].operands:
+        return f"{{{others[0][0]}}} added"
+    return "{the}"
 
 
 def _peers(intended: Intended, node: Node, source: Ref) -> Iterator[tuple[tuple[object, ...], Ref]]:
@@ -99,7 +110,15 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
         now = next((ref for ref in producer.operands if ref is not None), None)
 
 
-def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool, branch: bool = False) -> None:
+def _also_outside(intended: Intended, node: Node, ref: Ref) -> bool:
+    """Whether a tensor is read inside of the composite that a step belongs to, and elsewhere."""
+    scopes = {intended.graph.nodes[name].scope == node.scope for name, _ in intended.users.get(ref, ())}
+    return node.scope is not None and len(scopes) == 2
+
+
+def _to(
+    draft: Draft, node: Node, slot: int, ref: Ref, too: bool, branch: bool = False, here: bool = False
+) -> None:
     now = draft.node(node.name)
     source = now.operands[slot]
     assert source is not None
@@ -109,7 +128,11 @@ def _to(draft: Draft, node: Node, slot: int, ref: Ref, too: bool, branch: bool =
     operands = [ref if s == slot else r for s, r in enumerate(now.operands)]
     made = draft.add(now.op, operands, now.attributes, near=now, name="moved")
     before = () if draft.intended.depends(ref.node, on=node.name) else (node.name,) * too
-    draft.redirect(ref, made, apart_from=(made.node, *before, *((source.node,) if branch else ())))
+    users = draft.intended.users.get(ref, ()) if here else ()
+    outside = [name for name, _ in users if draft.graph.nodes[name].scope != node.scope]
+    draft.redirect(ref, made, apart_from=(made.node, *before, *((source.node,) if branch else ()), *outside))
+    if here:
+        del draft.went[ref]
 
 
 def _gathers(intended: Intended, node: Node) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...core.graph import Node, Ref
+from . import rules
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
@@ -28,11 +29,12 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         spec, name = intended.spec(ref), tensor(intended, ref)
         called = node.op.operand_name(slot)
         if spec.rank > 1:
-            words = f"with {name} transposed as {called} of {{the}}"
+            alone = node.operands.count(ref) == 1
+            words = f"with {{{slot}}} transposed {'in' if alone else f'as {called} of'} {{the}}"
             yield Option((slot, "transposed"), words, 1.1, lambda d, n, s=slot: _transposed(d, n, s))
         parameter = node.op.operands[min(slot, len(node.op.operands) - 1)]
         if not parameter.required and not parameter.variadic:
-            words = f"without {called} ({name}) in {{the}}"
+            words = f"without {called} ({{{slot}}}) in {{the}}"
             yield Option((slot, "dropped"), words, 1.0, lambda d, n, s=slot: d.operand(n, s, None))
         if parameter.variadic and not slot and spec.rank > 1 and len(node.operands) > 1:
             words = "with all that {the} takes transposed"
@@ -130,16 +132,26 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
     own = intended.siblings[node.name]
     place = own.index(node.name)
     called = node.op.operand_name(slot)
+    rule = intended.rules.get(node.name)
     for other in _alike(intended, node, ref):
         name = tensor(intended, other)
         price = _distance(intended, ref, other)
         apply = _taking(slot, other)
-        words = f"with {name} instead of {tensor(intended, ref)} as {called} of {{the}}"
+        words = f"with {name} {_for(node, tensor(intended, ref), called)} {{the}}"
         yield Option((slot, other), words, price, apply)
         related = relation(intended, other, len(own), place)
         if related is not None:
-            told = f"with {starred(intended, other)} instead of {starred(intended, ref)} as {called} of {{the}}"
+            told = f"with {starred(intended, other)} {_for(node, starred(intended, ref), called)} {{the}}"
             yield Option((slot, *related), told, price, apply)
+        for key, words in rules.related(intended, node, rule, other) if rule is not None else ():
+            yield Option((slot, *key), f"with {words} as {called} of {{the}}", price - 0.01, apply)
+
+
+def _for(node: Node, name: str, called: str) -> str:
+    """`added instead of X in`, or `instead of X as w of`."""
+    if node.op.family == "add":
+        return f"added instead of {name} in"
+    return f"instead of {name} as {called} of"
 
 
 def starred(intended: Intended, ref: Ref) -> str:

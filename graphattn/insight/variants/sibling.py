@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from ...core.graph import Node
+from ...core.axes import Spec
+from ...core.graph import Node, Ref
 from ...core.op import LEVELS, OPS, Op
 from .draft import Draft
 from .groups import Group
@@ -21,12 +22,31 @@ def sibling(intended: Intended, group: Group) -> Iterator[Variant]:
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
+    yield from _table(intended, node)
     for op in siblings(node.op):
         yield Option(op.name, f"with {op.title} instead of {{the}}", 1.3, _becoming(op, {}))
         for name, value in _words(op):
             if name not in node.op.defaults:
                 words = f"with {op.title} ({name}={value}) instead of {{the}}"
                 yield Option((op.name, name, value), words, 1.35, _becoming(op, {name: value}))
+
+
+def _table(intended: Intended, node: Node) -> Iterator[Option]:
+    """Sinusoids where a table of parameters is added: learned positions."""
+    spec = node.outputs[0]
+    makers = [intended.graph.nodes[ref.node].op for ref in node.operands if ref is not None] or [node.op]
+    if not all(op.fed and op.drawn == "inside" for op in makers) or len(node.ports) > 1 or spec.rank != 2:
+        return
+    users = [intended.graph.nodes[name].op.family for name, _ in intended.users.get(Ref(node.name), ())]
+    if "add" in users and not spec.shape[-1] % 2:
+        n, d = spec.shape
+        yield Option(
+            "sinusoids", "with sinusoids instead of {the}", 1.5, lambda dr, no: _sinusoids(dr, no, n, d)
+        )
+
+
+def _sinusoids(draft: Draft, node: Node, n: int, d: int) -> None:
+    draft.redirect(Ref(node.name), draft.add("positional_encoding", [], {"n": n, "d": d}, near=node))
 
 
 def _words(op: Op) -> Iterator[tuple[str, object]]:
@@ -55,10 +75,18 @@ def siblings(op: Op) -> tuple[Op, ...]:
     return tuple(other for other in OPS.values() if other is not op and _fits(op, other))
 
 
+def _along(op: Op, other: Op) -> bool:
+    """Whether both do something along an axis that leaves as much: the sum, the mean, the maximum."""
+    if "axis" not in op.parameters or list(op.parameters) != list(other.parameters):
+        return False
+    a, b = (o.shape(Spec((2, 3)), **o.defaults) for o in (op, other))
+    return (a.shape, a.kind) == (b.shape, b.kind)
+
+
 def _fits(op: Op, other: Op) -> bool:
     if other.expand is not None and other.kernel is None:
         return False
-    both = op.name in ARITHMETIC and other.name in ARITHMETIC
+    both = (op.name in ARITHMETIC and other.name in ARITHMETIC) or _along(op, other)
     if not both and (op.family != other.family or op.moves != other.moves):
         return False
     if LEVELS.index(other.level) < LEVELS.index("op"):

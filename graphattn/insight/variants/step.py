@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph, Ref
+from .clock import Clock
 from .evaluate import evaluate
 from .generators import variants
 from .intended import Intended
@@ -58,7 +58,7 @@ def explanations(
         return []
     small, feeds, results = given
     wanted = observed if isinstance(observed, tuple) else (observed,)
-    started = monotonic()
+    clock = Clock()
     found: list[Explanation] = []
     try:
         intended = Intended(small, feeds)
@@ -67,7 +67,7 @@ def explanations(
     if _fits(intended, results, wanted, agrees):
         return []
     for variant in _variants(intended, small, feeds, node):
-        if monotonic() - started > budget or (found and variant.price > found[0].price + BAND):
+        if clock.seconds > budget or (found and variant.price > found[0].price + BAND):
             break
         if _gives(variant, results, wanted, agrees):
             found.append(Explanation(variant.phrase, variant.name, variant.price, variant))

@@ -6,6 +6,7 @@ say what may be done to one node, as `Option`s; `each` does it to all nodes of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,7 +46,8 @@ class Variant:
 
 
 class Option(NamedTuple):
-    """What may be done to one node. `{the}` in the phrase stands for the node, `{name}` for its name alone."""
+    """What may be done to one node. `{the}` in the phrase stands for the node, `{name}` for its name alone,
+    `{0}` for its first operand."""
 
     key: object
     phrase: str
@@ -66,7 +68,20 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
         if all(key in table for table in tables[1:]):
             chosen = [(node, table[key].apply) for node, table in zip(nodes, tables, strict=True)]
             words = option.phrase.replace("{the}", told).replace("{name}", spoken(group))
+            words = SLOT.sub(lambda found: _operand(intended, group, int(found[1])), words)
             yield Variant(kind, words, option.price, group, _maker(intended, chosen))
+
+
+SLOT = re.compile(r"\{(\d+)\}")
+
+
+def _operand(intended: Intended, group: Group, slot: int) -> str:
+    """An operand of the nodes of a group: the tensor, or what it is called where each has its own."""
+    node = intended.graph.nodes[group[0]]
+    ref = node.operands[slot]
+    if ref is None or group in intended.kinds:
+        return node.op.operand_name(slot)
+    return tensor(intended, ref)
 
 
 def _maker(
