@@ -41,6 +41,33 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     if not node.op.fed:
         yield from _ways(intended, node)
         yield from _over_everything(intended, node)
+        yield from _own_table(intended, node)
+
+
+def _own_table(intended: Intended, node: Node) -> Iterator[Option]:
+    """A table that several steps share, made otherwise for one of them: keys whose positions count from 1."""
+    for source in dict.fromkeys(ref.node for ref in node.operands if ref is not None):
+        table = intended.graph.nodes[source]
+        users = {
+            name for port in range(len(table.ports)) for name, _ in intended.users.get(Ref(source, port), ())
+        }
+        if table.operands or table.op.fed or len(users) < 2:
+            continue
+        for name, value in table.attributes.items():
+            for other in (value + 1, value - 1) if type(value) is int else ():
+                words = f"with {name}={other} instead of {value} in {source} for {{the}} alone"
+                yield Option(("table", name, other), words, 1.35, _with_own(source, {name: other}))
+
+
+def _with_own(source: str, values: dict[str, Any]) -> Any:
+    def apply(draft: Draft, node: Node) -> None:
+        table = draft.graph.nodes[source]
+        own = draft.add(table.op, [], {**table.attributes, **values}, near=node, name="own_table")
+        for slot, ref in enumerate(draft.node(node.name).operands):
+            if ref is not None and ref.node == source:
+                draft.operand(node, slot, Ref(own.node, ref.port))
+
+    return apply
 
 
 def _over_everything(intended: Intended, node: Node) -> Iterator[Option]:
