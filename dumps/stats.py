@@ -16,9 +16,10 @@ from typing import Any
 
 from graphattn.core import nested
 from graphattn.core.trace import Trace
-from graphattn.core.words import aligned, number, sizes
+from graphattn.core.words import aligned, number, sizes, wrapped
 from graphattn.dumps.rows import TensorRow, step_rows, visible
 
+VISIBLE = "sum to norm are of the cells that no mask hides"
 ENDS = 3
 """How many of the first and of the last cells are shown."""
 
@@ -48,7 +49,10 @@ class Stats(tuple[TensorStats, ...]):
 
     def text(self, width: int | None = None) -> str:
         """The table, fitted into lines of `width` places."""
-        return "\n".join(aligned(list(_table(self)), limit=width)) + "\n"
+        lines = aligned(list(_table(self)), limit=width)
+        if any(row.hidden for row in self):
+            lines += wrapped(VISIBLE, width or len(VISIBLE))
+        return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
         return self.text()

@@ -24,6 +24,7 @@ def test_commands_sources_levels_ops_and_tensors(tmp_path, monkeypatch):
     assert offered(["trace", "block", "--level"], "p") == ["primitive"]
     assert offered(["ops"], "softm") == ["softmax"]
     assert offered(["why", "block"], "attention.head0.w") == ["attention.head0.weights"]
+    assert offered(["why", "block"], "head0.w") == ["head0.weights"] and offered(["why", "block"], "wei") == []
     assert offered(["trace", "block", "--tensor"], "resid") == ["residual"]
 
 

@@ -52,8 +52,7 @@ def test_a_masked_cell_names_its_mask(head):
         "  — hidden by visible[0, 1], which is false: 1 ≤ 0 does not hold (causal mask)\n"
         "  max                   = max masked[the, k] = max(2.194421, −∞, −∞) = 2.194421\n"
         "  Σ exp                 = Σ exp(masked[the, k] − max) = 1 + 0 + 0 = 1\n"
-        "  masked[the, cat]      = −∞\n"
-        "    — hidden by visible[0, 1], which is false: 1 ≤ 0 does not hold (causal mask)"
+        "  masked[the, cat]      = −∞"
     )
 
 

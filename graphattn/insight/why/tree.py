@@ -82,13 +82,15 @@ def lines(
         told.add(item)
         entry = derivation.entry(item)
         head = names.cell(item) if level else name + _index(derivation, entry)
+        remarked = remarks(derivation, names, entry, digits)
         yield Line(
             level,
             head,
             _segments(entry, node.formula),
             _note(derivation, names, entry, node.formula),
-            tuple(remarks(derivation, names, entry, digits)),
+            tuple(remark for remark in remarked if remark not in written),
         )
+        written.update(dict.fromkeys(remarked))
         if parts:
             yield from _parts(level + 1, node.formula, written)
         todo += [(level + 1, child, item) for child in reversed(node.children)]
