@@ -84,7 +84,7 @@ def _tupled(result: dict[str, Any]) -> dict[str, Any]:
 def _run(asked: str, seconds: float) -> int | None:
     """The exit status; None where the time was up."""
     process = subprocess.Popen(
-        [sys.executable, "-c", inspect.getsource(child)],
+        [sys.executable, "-c", f"exec({inspect.getsource(child)!a})"],  # in ASCII, whatever the locale takes
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True, cwd=tempfile.gettempdir(), env=_environment(),
     )  # fmt: skip

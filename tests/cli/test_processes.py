@@ -68,6 +68,15 @@ def test_streams_that_cannot_show_everything(encoding):
     assert status == 2 and err.startswith(b"graphattn: '\\uc9c0\\ub3c4' is neither a file nor")
 
 
+@pytest.mark.slow
+def test_a_file_is_graded_in_a_locale_of_ascii(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def softmax(xs):\n    return xs  # Σ\n", encoding="utf-8")
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    status, out, err = call("check", str(path), **locale)
+    assert (status, err) == (1, b"") and b"wrong  softmax" in out
+
+
 def test_demo_in_ascii(tmp_path):
     status, out, err = call("demo", "abab", "-o", str(tmp_path / "there"), PYTHONIOENCODING="ascii")
     assert (status, err) == (0, b"") and "/ sqrt16" in out.decode("ascii") and b"\x1b" not in out
