@@ -255,6 +255,30 @@ def test_heads_before_tokens_are_found_by_value_though_there_are_as_many():
     assert found.agrees and not found.harmless and not found.uncompared, str(found)
 
 
+def test_inputs_that_were_not_recorded_are_not_said_to_agree():
+    s = specimen("attention", n=3, d=4)
+    t = s.run()
+    scores = t.graph.tensor_name(t.graph.resolve("scores"))
+    wrong = [[2 * v for v in row] for row in t[scores]]
+    told = str(compare(t, {"Q": t["Q"], scores: wrong}))
+    assert told.startswith(
+        "different: scores is the first to differ; yours did not record K, which goes into it\n"
+    )
+    told = str(compare(t, {"Q": t["Q"], "K": t["K"], scores: wrong}))
+    assert told.startswith("different: scores is the first to differ; its inputs agree\n")
+
+
+def test_rows_that_were_rounded_in_print_are_not_said_to_sum_to_something_else(tmp_path):
+    s = specimen("attention", n=5, d=8)
+    t = s.run()
+    wrong = s.run(patch={"scaled": lambda rows: [[3 * v for v in row] for row in rows]})
+    record = {name: wrong[name] for name in ("Q", "K", "V", "weights")}
+    found = compare(t, as_text(record, "%.4f", tmp_path / "run.txt"))
+    assert found.first.comparison.name == "weights"
+    assert "its rows sum" not in str(found), str(found)
+    assert str(found).count("the reference:") == 0  # only yours has a name
+
+
 def test_an_out_projection_is_no_head():
     s = specimen("multi-head", n=3, d=4, heads=1)
     t = s.run()

@@ -74,6 +74,8 @@ class Divergence:
     find: Callable[[TensorComparison], list[Relation]] = field(repr=False)
     role: str = "computed"
     """"computed", "input" (it is fed), or "made" (the graph makes it without any input)."""
+    unseen: tuple[str, ...] = ()
+    """What is fed, weights aside, and goes into it, and yours did not record."""
     explain: Callable[[str], list[str]] = field(default=lambda key: [], repr=False)
 
     @cached_property

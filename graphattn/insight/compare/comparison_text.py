@@ -94,6 +94,9 @@ def _different(comparison: Comparison, first: Divergence) -> str:
         return f"different: {name}, which the graph makes without any input"
     if comparison.flow is None:
         return f"different: {name} is the first to differ, in the reference's order (there is no graph)"
+    if first.unseen:
+        unseen, go = listed(list(first.unseen), 4), "goes" if len(first.unseen) == 1 else "go"
+        return f"different: {name} is the first to differ; yours did not record {unseen}, which {go} into it"
     if first.inputs:
         return f"different: {name} is the first to differ; its inputs agree"
     return f"different: {name} is the first to differ (yours did not record its inputs)"
@@ -240,8 +243,10 @@ def _doubt(comparison: Comparison, tensor: TensorComparison) -> str:
 def _remarks(comparison: Comparison) -> list[str]:
     alignment = comparison.alignment
     lines = []
-    if (comparison.reference.title, comparison.yours.title) != ("the reference", "yours"):
-        lines.append(f"the reference: {comparison.reference.title}   yours: {comparison.yours.title}")
+    titles = {"the reference": comparison.reference.title, "yours": comparison.yours.title}
+    told = [f"{side}: {title}" for side, title in titles.items() if title != side]
+    if told:
+        lines.append("   ".join(told))
     lines.append(f"tolerance: {comparison.tolerance_text}")
     carried = [t.name for t in comparison.tensors if t.status == "carried"]
     if carried:

@@ -25,6 +25,10 @@ class Dimensions:
     """The length of a row of the tensor itself."""
 
 
+VARIANCE = " variance ("
+"""Of a factor that may mean something else, that is no reading."""
+
+
 def meanings(factor: float, dimensions: Dimensions, rtol: float = 1e-9) -> list[str]:
     """The constants that a factor is, the likeliest first; one that is the same number by other
     words (√d_k = 2 where d_k is 4) is listed too."""
@@ -32,7 +36,7 @@ def meanings(factor: float, dimensions: Dimensions, rtol: float = 1e-9) -> list[
     for value, name in known(dimensions):
         if abs(abs(factor) - value) <= rtol * value and name not in names:
             names.append(name if factor > 0 else f"−{name}")
-    return names
+    return [name for name in names if VARIANCE not in name] or names
 
 
 def known(dimensions: Dimensions) -> Iterator[tuple[float, str]]:

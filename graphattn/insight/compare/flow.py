@@ -52,6 +52,17 @@ class Flow:
 
     def between(self, name: str) -> list[str]:
         """The steps between a tensor and its recorded inputs, which were not recorded, in order."""
+        nodes = [node for node in self._unrecorded(name) if self.graph.nodes[node].operands]
+        return sorted(nodes, key=self.node_place.__getitem__)
+
+    def unseen(self, name: str) -> list[str]:
+        """What is fed, weights aside, and goes into a tensor, and was not recorded, in order."""
+        ops = {node: self.graph.nodes[node].op for node in self._unrecorded(name)}
+        fed = [node for node, op in ops.items() if op.fed and op.drawn is None]
+        return sorted(fed, key=self.node_place.__getitem__)
+
+    def _unrecorded(self, name: str) -> set[str]:
+        """The nodes between a tensor and its recorded inputs."""
         todo = [ref for ref in self.graph.node(self.refs[name].node).operands if ref is not None]
         seen: set[Ref] = set()
         while todo:
@@ -60,8 +71,7 @@ class Flow:
                 continue
             seen.add(ref)
             todo += [other for other in self.graph.nodes[ref.node].operands if other is not None]
-        nodes = {ref.node for ref in seen if self.graph.nodes[ref.node].operands}
-        return sorted(nodes, key=self.node_place.__getitem__)
+        return {ref.node for ref in seen}
 
     def harmless(self, differs: Mapping[str, bool], vouches: Callable[[str, str], bool]) -> set[str]:
         """The tensors that differ though every recorded tensor after them agrees, and vouches for them, or is

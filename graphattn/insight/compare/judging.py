@@ -152,7 +152,16 @@ def _first(
         role = "computed" if node.operands else "input" if node.op.fed else "made"
         between = tuple(flow.between(key))
         first.append(
-            Divergence(key, worst, tuple(inputs), between, surroundings.relations, role, surroundings.explain)
+            Divergence(
+                key,
+                worst,
+                tuple(inputs),
+                between,
+                surroundings.relations,
+                role,
+                tuple(flow.unseen(key)),
+                surroundings.explain,
+            )
         )
     return first
 

@@ -34,8 +34,9 @@ class Surroundings:
         pair = compared.pair
         key = pair.key if self.matched.side is self.matched.reference else pair.other
         largest = max((abs(x) for x in pair.reference.flat if finite(x) and not is_masked(x)), default=0.0)
-        tolerance = compared.tolerance
-        tau = tolerance.rtol + (tolerance.atol / largest if largest else 0.0)
+        printed = self.tolerances.printed(key, pair)
+        tolerance = compared.tolerance if printed is None else printed[0]
+        tau = tolerance.rtol + ((tolerance.atol + tolerance.of_cell(largest)) / largest if largest else 0.0)
         context = Context(
             replace(self.dimensions, width=pair.reference.width),
             max(tau, 1e-12),
