@@ -88,6 +88,37 @@ def test_torch_hooks(tmp_path):
     assert comparison.alignment.yours_left == []
 
 
+def test_torch_hooks_on_modules_that_give_several(tmp_path):
+    """Inputs go by the names of `forward`; of a tuple or a dict the first tensor is kept."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    record = execute("python torch hooks")["record"]
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+
+        def forward(self, hidden, mask):
+            return {"out": self.attention(hidden, hidden, hidden, attn_mask=mask)[0], "none": None}
+
+    hidden, mask = torch.randn(1, 3, 4), torch.zeros(3, 3)
+    tensors = record(Model().eval(), hidden, mask)
+    assert tensors["hidden"] == hidden.tolist() and tensors["mask"] == mask.tolist()
+    assert tensors["attention"] == tensors["y"]
+
+
+def test_torch_fx_s_own_limit():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            n = x.shape[1]
+            return torch.ones(n, n) @ x
+
+    with pytest.raises(TypeError, match="ones"):
+        execute("python torch fx")["record_fx"](Model(), torch.zeros(1, 3, 4))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 def test_torch_fx(dtype):
     torch = pytest.importorskip("torch", reason="torch is not installed")
