@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ LECTURER = 'from graphattn.testing import contract\n\ntest_model = contract("mod
 @pytest.mark.slow
 def test_three_lines_are_a_test_for_each_function(tmp_path):
     (tmp_path / "test_it.py").write_text(LECTURER.format(', reveal="place"'), encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     names = {"__file__": str(tmp_path / "test_it.py")}
     exec(LECTURER.format(""), names)
     with pytest.raises(AssertionError, match=re.escape("there is no file 'model.py' to grade")):
@@ -29,9 +31,10 @@ def test_three_lines_are_a_test_for_each_function(tmp_path):
     wrong = changed() + "\n\ndef softmax(xs):\n    return [x / sum(xs) for x in xs]\n"
     (tmp_path / "model.py").write_text(wrong, encoding="utf-8")
     told = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", str(tmp_path),
+        [sys.executable, "-m", "pytest", "-q", "-c", str(tmp_path / "pytest.ini"), str(tmp_path),
          "-k", "softmax or causal or positions"],
         capture_output=True, encoding="utf-8", timeout=300, cwd=ROOT,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"},
     ).stdout  # fmt: skip
     assert "1 failed, 1 passed, 5 deselected" in told and "test_model[softmax]" in told
     assert "cells are wrong, the first at" in told and "expected  " not in told
