@@ -83,11 +83,13 @@ def formula(page: Any) -> list[str]:
     return [" ".join(line.split()) for line in page.locator(".formula > p:not(.remark)").all_inner_texts()]
 
 
-def violations(page: Any) -> list[str]:
-    """What axe-core finds; the page must have been opened with bypass_csp."""
+def violations(page: Any, *rules: str) -> list[str]:
+    """What axe-core finds, by some of its rules or all; the page must have been opened with bypass_csp."""
     needed("axe-core (npm ci in web/)", AXE.is_file())
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
+    found = page.evaluate("(more) => axe.run(document, {resultTypes: ['violations'], ...more})", only)
     return [
         f"{v['id']}: {v['help']}: {v['nodes'][0]['html'][:160]}" for v in found["violations"]
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -44,3 +45,21 @@ def test_the_page_names_no_op():
     script = (ROOM / "page.js").read_text(encoding="utf-8")
     names = [n for n in OPS if n not in FUNCTIONS and len(n) > 5 and f'"{n}"' in script]
     assert [n for n in names if n not in ("reshape", "constant", "linear", "repeat", "output")] == []
+
+
+OF_ONE_BROWSER = (
+    "anchor-name", "position-anchor", "field-sizing", "interpolate-size", "animation-timeline", "text-box-trim",
+    "corner-shape", "reading-flow", "base-select", "userAgentData", "showSaveFilePicker", "showOpenFilePicker",
+    "scheduler.", "requestIdleCallback", "EyeDropper", "performance.memory", "experimental", "zoom:",
+)  # fmt: skip
+"""What in 2026 Chromium alone has, or Firefox or Safari lack."""
+
+
+def test_nothing_is_of_one_browser_alone():
+    """TypeScript's DOM has only what two engines have; this holds the style sheet, and what a cast would hide."""
+    settings = (WEB / "tsconfig.json").read_text(encoding="utf-8")
+    assert '"lib": ["ES2023", "DOM", "DOM.Iterable"]' in settings
+    style = (ROOM / "page.css").read_text(encoding="utf-8")
+    assert set(re.findall(r"-(?:webkit|moz|ms)-[\w-]+", style)) <= {"-webkit-details-marker"}  # of old Safaris
+    sources = [path.read_text(encoding="utf-8") for path in (WEB / "src").glob("*.ts*")]
+    assert [word for word in OF_ONE_BROWSER for text in (*sources, style) if word in text] == []

@@ -8,13 +8,16 @@ import re
 from pathlib import Path
 
 import pytest
+from colour_vision import DEFICIENCIES, apart, seen
 from conftest import run_of
 
 from graphattn import GraphError
 from graphattn.builtin import specimen
 from graphattn.dumps.page import page, write_page
+from graphattn.dumps.theme import theme
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOM = DOCS.parent / "dumps" / "page"
 TEXT = (DOCS / "page.md").read_text(encoding="utf-8")
 
 
@@ -106,3 +109,25 @@ def test_a_partial_run_shows_what_it_has():
     assert "graphattn trace 1" in document
     targets = specimen("block", causal=True).run(targets=["norm"])
     assert "graphattn trace 1" in page(targets)
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+@pytest.mark.parametrize("dark", [False, True])
+def test_signs_can_be_told_apart_with_each_kind_of_colour_vision(dark, deficiency):
+    """The page's deepest tints above and below 0, of shares and of hidden cells; and what is lit."""
+    text = (ROOM / "page.css").read_text(encoding="utf-8")
+    pairs = re.findall(r"--([\w-]+): ?light-dark\((#\w+), ?(#\w+)\)", text)
+    found = {name: pair[dark] for name, *pair in pairs}
+    assert {"plus", "minus", "share", "masked", "hatch", "lit"} <= found.keys()
+    deep = int(re.search(r"--deep: ?(\d+)%", text)[1]) / 100
+    paper = theme("dark" if dark else "light").page
+    plus, minus = (seen(mixed(paper, found[sign], deep), deficiency) for sign in ("plus", "minus"))
+    zero = seen(paper, deficiency)
+    assert min(apart(plus, minus), apart(plus, zero), apart(minus, zero)) > 0.08
+    assert apart(seen(found["masked"], deficiency), seen(found["hatch"], deficiency)) > 0.1
+
+
+def mixed(a: str, b: str, share: float) -> str:
+    """As `color-mix(in srgb, …)` mixes."""
+    cells = ((int(a[i : i + 2], 16), int(b[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(x + (y - x) * share):02X}" for x, y in cells)

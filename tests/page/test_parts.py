@@ -12,6 +12,7 @@ from conftest import RUNS, run_of
 
 from graphattn.core import nested
 from graphattn.core.cells import sources
+from graphattn.core.graph import Ref
 from graphattn.core.interpreter import padded
 from graphattn.core.trace import Trace
 from graphattn.dumps.page.contents import contents
@@ -20,6 +21,8 @@ from graphattn.insight.why.formula import joined
 
 pytestmark = pytest.mark.slow
 EXPLAINED_CELLS = 250
+SOURCE_CELLS = (10_000, 50)
+"""Of each tensor, the most whose sources are looked at: all of most runs, some of the toy model."""
 
 
 @functools.cache
@@ -38,12 +41,12 @@ def some_cells(trace: Trace, count: int) -> list[tuple[str, tuple[int, ...]]]:
 
 
 @functools.cache
-def asked(name: str, node: Any, sources: bool = False) -> Any:
+def asked(name: str, node: Any) -> Any:
     trace = runs(name)
     cells = [
         [tensor, flat(trace.spec(tensor).shape, index)] for tensor, index in some_cells(trace, EXPLAINED_CELLS)
     ]
-    return node({"job": "trace", "page": packed(contents(trace)), "cells": cells, "sources": sources})
+    return node({"job": "trace", "page": packed(contents(trace)), "cells": cells})
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -95,8 +98,11 @@ def test_the_page_computes_every_number_again(name, node):
 def test_source_cells_are_those_of_python(name, node):
     trace = runs(name)
     fine = trace.graph.at("primitive")
-    found = {t["name"]: t["makers"] for t in asked(name, node, sources=True)["sources"]}
-    document = contents(trace).document
+    written = contents(trace)
+    told = node({"job": "sources", "page": packed(written), "most": SOURCE_CELLS[name == "toy"]})
+    found = {t["name"]: t["makers"] for t in told}
+    document = written.document
+    places = {fine.resolve(t["name"]): i for i, t in enumerate(document["tensors"])}
     of_maker = {(m["name"], name): m["cells"] for name, makers in found.items() for m in makers}
     checked = 0
     for what in (*fine.nodes.values(), *(s for s in fine.scopes.values() if s.op is not None)):
@@ -105,23 +111,20 @@ def test_source_cells_are_those_of_python(name, node):
             continue
         refs = what.outputs if hasattr(what, "parent") else None
         for port, name_of_port in enumerate(what.ports):
-            ref = refs[port] if refs else (what.name, port)
-            place = next(
-                i for i, t in enumerate(document["tensors"])
-                if fine.resolve(t["name"]) == tuple(ref)
-            )  # fmt: skip
-            tensor = document["tensors"][place]
+            ref = refs[port] if refs else Ref(what.name, port)
+            tensor = document["tensors"][places[ref]]
             cells = of_maker.get((what.name, tensor["name"]))
             if cells is None:
                 continue
             specs = padded(op, fine.operand_specs(operands))
             more = {"port": port} if len(what.ports) > 1 else {}
             every = list(nested.indices(tensor["shape"]))
-            for at in range(0, len(every), max(1, len(every) // 400) if name == "toy" else 1):
+            step = max(1, len(every) // SOURCE_CELLS[name == "toy"])
+            for at in range(0, len(every), step):
                 tree = op.explain(every[at], *specs, **what.attributes, **more)
                 plain = [c for c in sources(tree) if all(isinstance(i, int) for i in c.index)]
                 theirs = {(c.slot, flat(specs[c.slot].shape, c.index)) for c in plain}
-                mine = {tuple(source) for source in cells[at]["sources"]}
+                mine = {tuple(source) for source in cells[at // step]}
                 assert theirs <= mine and (theirs == mine or len(plain) < len(list(sources(tree)))), (
                     what.name, every[at], name_of_port,
                 )  # fmt: skip

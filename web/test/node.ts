@@ -9,11 +9,13 @@ import { Evaluator } from "../src/evaluate.ts";
 import { joined } from "../src/formula.ts";
 import { layout, opens, type Views } from "../src/layout.ts";
 import { Names, numberText, repr } from "../src/text.ts";
-import { expression, Trace, cellsOf, valueOf } from "../src/trace.ts";
+import { expression, Trace, cellsOf } from "../src/trace.ts";
 import { whyOf } from "../src/why.ts";
 
 type Job =
-  | { job: "trace"; page: Packed; cells: [string, number][]; sources: boolean }
+  | { job: "trace"; page: Packed; cells: [string, number][] }
+  /** Where cells come from, of at most so many cells of a tensor. */
+  | { job: "sources"; page: Packed; most: number }
   | { job: "rules"; calls: { rule: Rule; shape: number[]; operands: (string[] | null)[]; dot: "sumprod" | "sum" }[] }
   | { job: "layout"; views: Views; opens: string[][] }
   | { job: "numbers"; values: string[]; digits: number };
@@ -42,20 +44,24 @@ async function answer(job: Job): Promise<unknown> {
           return { name: record.name, values: [...found].map(repr) };
         }),
       );
-      const sources = !job.sources ? [] : trace.contents.tensors.map((record, tensor) => ({
-        name: record.name,
-        makers: trace.makers[tensor]!.map((maker) => ({
-          name: maker.name,
-          cells: Array.from({ length: trace.size(tensor) }, (_, at) => {
-            const tree = expression(trace, run, maker, { tensor, at });
-            return tree && {
-              sources: cellsOf(tree).map((cell) => [cell.slot, cell.key.at]), value: repr(valueOf(tree, run) ?? NaN),
-            };
-          }),
-        })),
-      }));
       const values = trace.contents.tensors.map((t, i) => ({ name: t.name, values: [...(run.tensors[i] ?? [])].map(repr) }));
-      return { whys, again: again.filter(Boolean), sources, values };
+      return { whys, again: again.filter(Boolean), values };
+    }
+    case "sources": {
+      const trace = new Trace(await unpack(job.page));
+      return trace.contents.tensors.map((record, tensor) => {
+        const step = Math.max(1, Math.floor(trace.size(tensor) / job.most));
+        return {
+          name: record.name,
+          makers: trace.makers[tensor]!.map((maker) => ({
+            name: maker.name,
+            cells: Array.from({ length: Math.ceil(trace.size(tensor) / step) }, (_, i) => {
+              const tree = expression(trace, trace.runs[0]!, maker, { tensor, at: i * step });
+              return tree && cellsOf(tree).map((cell) => [cell.slot, cell.key.at]);
+            }),
+          })),
+        };
+      });
     }
     case "rules":
       return job.calls.map(({ rule, shape, operands, dot }) => {
