@@ -56,7 +56,7 @@ OF_ONE_BROWSER = (
 
 
 def test_nothing_is_of_one_browser_alone():
-    """TypeScript's DOM has only what two engines have; this holds the style sheet, and what a cast would hide."""
+    """TypeScript's DOM has only what two engines have; this holds style and what a cast would hide."""
     settings = (WEB / "tsconfig.json").read_text(encoding="utf-8")
     assert '"lib": ["ES2023", "DOM", "DOM.Iterable"]' in settings
     style = (ROOM / "page.css").read_text(encoding="utf-8")
