@@ -70,7 +70,7 @@ def drawing(
 ) -> Drawing:
     """The DOT text of a picture, in a theme.
 
-    sides: where the labels of frames (by id) stand that are not at the left: r, c, or `BARE`.
+    sides: where the labels of frames (by id) stand that are not at the left: r, c, and `BARE` behind it.
     """
     colours = theme(theme_name)
     mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
@@ -174,12 +174,12 @@ class _Writer:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
         label = styled_lines(frame.title, 12, colour, bold=True)
-        side = self.sides.get(frame.id, "l")
-        if frame.note and side != BARE:
+        side, _, bare = self.sides.get(frame.id, "l").partition(" ")
+        if frame.note and bare != BARE:
             label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
             "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b",
-            labeljust="l" if side == BARE else side, style="rounded,filled", margin="10",
+            labeljust=side, style="rounded,filled", margin="10",
             color=paint.line, fillcolor=paint.fill, penwidth="1.1", tooltip=_plain(frame.tooltip),
         )  # fmt: skip
 
@@ -301,11 +301,12 @@ class _Writer:
         return chain and 2 * len(arrow.label) <= self.widths[tail.frame]
 
     def _weight(self, arrow: Arrow) -> int:
-        """Arrows inside a frame are kept short and straight."""
+        """Arrows inside a frame are kept short and straight; those into one so short that no V is pulled down
+        to the heads that use it."""
         tail, head = self.picture.boxes[arrow.tail], self.picture.boxes[arrow.head]
         if arrow.port or tail.kind == "source":
             return 1
-        return 20 if tail.frame == head.frame is not None else 4 if tail.frame == head.frame else 2
+        return 20 if tail.frame == head.frame is not None else 4 if tail.frame == head.frame else 6
 
     # ------------------------------------------------------------ caption and legend
 

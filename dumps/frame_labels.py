@@ -15,12 +15,12 @@ from graphattn.dumps.letters import text_width
 SVG = "{http://www.w3.org/2000/svg}"
 
 BARE = "bare"
-"""At the left, and without the note: no side is free."""
+"""Behind the side: the label stands there without its note, which would not have room."""
 
 
 def struck_labels(svg: str) -> dict[str, str]:
     """For each frame (by its id in DOT) through whose label an arrow runs, the side where none does:
-    r, c, or `BARE`."""
+    l, r, c, where need be with ` bare` behind it (`BARE`)."""
     root = ElementTree.fromstring(svg)
     points: list[tuple[float, float]] = []
     for group in root.iter(f"{SVG}g"):
@@ -41,10 +41,14 @@ def struck_labels(svg: str) -> dict[str, str]:
         if _free(near, start, end):
             continue
         left, right = _ends(shape.get("d", ""))
-        wide = end - start
-        sides = {"l": left + 8, "r": right - 8 - wide, "c": (left + right - wide) / 2}
-        free = [side for side, x in sides.items() if abs(x - start) > 4 and _free(near, x, x + wide)]
-        found[group.findtext(f"{SVG}title") or ""] = free[0] if free else BARE
+        title = max((_width(t) for t in texts if _bold(t)), default=end - start)
+        free = [
+            f"{side}{bare}"
+            for wide, bare in ((end - start, ""), (title, f" {BARE}"))
+            for side, x in {"l": left + 8, "r": right - 8 - wide, "c": (left + right - wide) / 2}.items()
+            if _free(near, x, x + wide)
+        ]
+        found[group.findtext(f"{SVG}title") or ""] = free[0] if free else f"l {BARE}"
     return found
 
 
@@ -53,7 +57,11 @@ def _free(crossings: list[float], start: float, end: float) -> bool:
 
 
 def _width(text: ElementTree.Element) -> float:
-    return text_width(text.text or "", _size(text), bold=text.get("font-weight") == "bold")
+    return text_width(text.text or "", _size(text), _bold(text))
+
+
+def _bold(text: ElementTree.Element) -> bool:
+    return text.get("font-weight") == "bold"
 
 
 def _size(text: ElementTree.Element) -> float:

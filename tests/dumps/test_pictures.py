@@ -22,6 +22,7 @@ from graphattn.dumps.frame_labels import struck_labels
 from graphattn.dumps.layout import TooHard, laid_out, laid_out_as
 from graphattn.dumps.picture import Folded, render, svg
 from graphattn.dumps.theme import THEMES, theme
+from graphattn.models import pretrained
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -630,7 +631,21 @@ def test_labels_of_frames_move_out_of_the_way():
     both = frame(20).replace("</svg>", frame(285)[frame(285).index('<g class="edge">') :])
     assert struck_labels(both) == {"c1": "c"}
     three = both.replace("</svg>", frame(150)[frame(150).index('<g class="edge">') :])
-    assert struck_labels(three) == {"c1": "bare"}
+    assert struck_labels(three) == {"c1": "l bare"}
+    note = f'<text x="50" y="-10" font-size="9">{"note " * 40}</text>'
+    wide = frame(100).replace("</text>", f"</text>{note}")
+    bold = wide.replace('font-size="12"', 'font-size="12" font-weight="bold"', 1)
+    assert struck_labels(bold) == {"c1": "l bare"}  # its title alone has room
+    assert struck_labels(bold.replace("100", "30")) == {"c1": "r bare"}
+
+
+def test_values_are_projected_beside_queries_and_keys():
+    """Though nothing but the last product needs V, it does not sink to the heads that use it."""
+    folder = Path(__file__).parents[1] / "data" / "models" / "llama"
+    graph = pretrained(folder, ids=[1, 2, 3], layers=1).graph.at("op")
+    at = heights(graph)
+    rows = {at[f"layer0.attention.{part}"][1] for part in "qkv"}
+    assert max(rows) - min(rows) < 0.1
 
 
 def test_every_glyph_is_in_a_font_that_is_common():
