@@ -62,6 +62,9 @@ class Packed(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         if len(self.shape) == 1:
             return iter(self.cells)
+        if len(self.shape) == 2 and self.cells:  # the rows of a matrix, as `linear` goes through them
+            cells, width = self.cells, self._inner
+            return (cells[start : start + width].tolist() for start in range(0, len(cells), width))
         return map(self.__getitem__, range(len(self)))
 
     def at(self, index: Sequence[int]) -> Any:

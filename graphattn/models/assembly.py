@@ -102,8 +102,7 @@ class Assembly:
         """A trained tensor in the graph: by its stored name, or cut from one already."""
         weight = self.take(stored, letters) if isinstance(stored, str) else stored
         axes = [AXES.get(letter, "feature") for letter in letters.split()]
-        whole = isinstance(stored, str)
-        self.feeds[name] = self.weights.folder.once(f"feed {stored}", weight.feed) if whole else weight.feed()
+        self.feeds[name] = weight.feed
         return self.graph.parameter(name, weight.shape, axes, title=title or name)
 
     def parameters(

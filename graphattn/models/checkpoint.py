@@ -79,7 +79,9 @@ class Checkpoint:
                 f" expected {list(shape)}, as config.json says"
             )
         self._taken.add(name)
-        return Weight.stored(stored.dtype, stored.shape, stored.data)
+        return self.folder.once(
+            f"tensor {stored.name}", lambda: Weight(stored.shape, CODES[stored.dtype], stored.data)
+        )
 
     def ignore(self, *patterns: str) -> None:
         """Tensors whose names match one of these (regular expressions) are known to be of no use here."""

@@ -19,7 +19,7 @@ from typing import Any
 from ..core import words
 from ..core.errors import GraphError
 from ..core.trace import Trace
-from . import Past, pretrained
+from . import Folder, Past, pretrained
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,14 @@ def past_of(trace: Trace) -> Past:
 
 
 def generate(
-    folder: str | Path,
+    folder: str | Path | Folder,
     text: str | None = None,
     ids: Sequence[int] | None = None,
     count: int = 20,
     **options: Any,
 ) -> Iterator[Continuation]:
     """Continue a text with the likeliest token each time, `count` times. Options are those of `pretrained`."""
+    folder = folder if isinstance(folder, Folder) else Folder(folder)  # opened once for all steps
     trace = pretrained(folder, text, ids, **options).run()
     for turn in range(count):
         token = next_tokens(trace, 1)[0]

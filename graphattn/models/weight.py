@@ -1,7 +1,7 @@
-"""One trained tensor as it is stored: a shape over packed numbers, made into lists when they are needed.
+"""One trained tensor as it is stored: a shape over packed numbers, made into others when they are needed.
 
-float64, float32 and float16 stay as they lie in the (mapped) file; bfloat16 is widened to float32, which
-is exact. Rows can be picked and blocks of them cut without touching the rest.
+float64 and float32 stay as they lie in the (mapped) file; float16 and bfloat16 are widened to float32, which is
+exact, where they are fed. Rows can be picked and blocks of them cut without touching the rest.
 """
 
 from __future__ import annotations
@@ -9,57 +9,63 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from math import prod
-from struct import Struct, calcsize
+from struct import Struct
 from typing import Any
 
-from ..core import nested
 from ..core.errors import GraphError
 from ..core.packed import Packed
 
-MOVED = {"d": "Q", "f": "I", "e": "H"}
+CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "b"}
+"""How the types that weights come in are called here: as `struct` does, and b for bfloat16."""
+SIZES = {"d": 8, "f": 4, "e": 2, "b": 2}
+MOVED = {"d": "Q", "f": "I", "e": "H", "b": "H"}
 """Integers of as many bytes, which move cells without looking at them."""
-CODES = {"F64": "d", "F32": "f", "F16": "e", "BF16": "f"}
-"""How `struct` calls the types that weights come in."""
 
 
 class Weight:
-    """A matrix or row of trained numbers. `cells` are packed little-endian numbers of the type that
-    `code` names to `struct`, in row-major order."""
-
-    __slots__ = ("cells", "code", "shape")
+    """A matrix or row of trained numbers. `cells` are packed little-endian numbers of the type that `code`
+    names, in row-major order."""
 
     def __init__(self, shape: Sequence[int], code: str, cells: Any) -> None:
         self.shape = tuple(shape)
         self.code = code
         self.cells = memoryview(cells).cast("B")
-        if len(self.cells) != prod(self.shape) * calcsize(f"<{code}"):
+        self._blocks: dict[tuple[int, ...], list[Weight]] = {}
+        if len(self.cells) != prod(self.shape) * SIZES[code]:
             raise GraphError(f"{len(self.cells)} bytes are not a tensor of shape {list(self.shape)}")
-
-    @classmethod
-    def stored(cls, dtype: str, shape: Sequence[int], data: memoryview) -> Weight:
-        """The tensor of a safetensors file: `data` are its bytes there."""
-        if dtype == "BF16":
-            wide = bytearray(2 * len(data))
-            wide[2::4], wide[3::4] = data[0::2], data[1::2]
-            return cls(shape, "f", wide)
-        return cls(shape, CODES[dtype], data)
 
     def tolist(self) -> Any:
         """Nested lists of floats."""
         *lead, width = self.shape
-        rows = list(map(list, Struct(f"<{width}{self.code}").iter_unpack(self.cells)))
+        code, cells = (self.code, self.cells) if SIZES[self.code] > 2 else ("f", self._wide().cast("B"))
+        rows = list(map(list, Struct(f"<{width}{code}").iter_unpack(cells)))
         for size in reversed(lead[1:]):
             rows = [rows[start : start + size] for start in range(0, len(rows), size)]
         return rows if lead else rows[0]
 
+    @cached_property
     def feed(self) -> Any:
         """What a graph is fed: the numbers as they lie there, of a matrix; lists of a row."""
         if len(self.shape) < 2 or not self.cells:
             return self.tolist()
-        if self.code == "e" or sys.byteorder == "big":
-            return Packed(self.shape, array("d", map(float, nested.flat(self.tolist()))))
+        if sys.byteorder == "big":
+            rows = self.tolist()
+            return rows if len(self.shape) > 2 else Packed(self.shape, array("d", chain.from_iterable(rows)))
+        if SIZES[self.code] == 2:
+            return Packed(self.shape, self._wide())
         return Packed(self.shape, self.cells.cast(self.code))  # type: ignore[call-overload]
+
+    def _wide(self) -> memoryview:
+        """float16 or bfloat16 as little-endian float32."""
+        import numpy  # comes with the library that reads the files
+
+        short = numpy.frombuffer(self.cells, "<u2")
+        if self.code == "b":  # its bits are the first 16 of a float32
+            return memoryview((short.astype("<u4") << 16).view("<f4"))
+        return memoryview(short.view("<f2").astype("<f4"))
 
     def rows(self, places: Iterable[int]) -> Weight:
         """The matrix of these rows, in this order."""
@@ -74,11 +80,13 @@ class Weight:
         return Weight((stop - start, *self.shape[1:]), self.code, self.cells[start * size : stop * size])
 
     def split(self, *sizes: int) -> list[Weight]:
-        """Blocks of so many rows each."""
-        starts = [sum(sizes[:i]) for i in range(len(sizes))]
-        return [self.block(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+        """Blocks of so many rows each, the same ones whenever they are asked for."""
+        if sizes not in self._blocks:
+            stops = list(accumulate(sizes, initial=0))
+            self._blocks[sizes] = [self.block(*ends) for ends in pairwise(stops)]
+        return self._blocks[sizes]
 
-    @property
+    @cached_property
     def T(self) -> Weight:
         """The transposed matrix: its cells are moved as they are stored, a column at a time."""
         rows, width = self.shape
@@ -91,7 +99,7 @@ class Weight:
 
     @property
     def _row_bytes(self) -> int:
-        return prod(self.shape[1:]) * calcsize(f"<{self.code}")
+        return prod(self.shape[1:]) * SIZES[self.code]
 
     def __repr__(self) -> str:
         return f"<weight {' × '.join(map(str, self.shape))}>"

@@ -122,3 +122,12 @@ def test_a_folder_is_opened_once_for_many_texts(monkeypatch):
     assert len(seen) == 1
     assert first["hidden"] == pretrained(FOLDERS / "bert", ids=[2, 7, 5]).run()["hidden"]
     assert second["hidden"] == pretrained(FOLDERS / "bert", ids=[3, 1]).run()["hidden"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_trained_tensors_are_made_ready_once_for_many_texts(family):
+    """Also those that are cut of others: a text costs no more than the rows that it uses."""
+    folder = Folder(FOLDERS / family)
+    first, second = (pretrained(folder, ids=ids).feeds for ids in ([2, 7, 5], [3, 2]))
+    of_text = {"ids", "token_table", "position_table"}
+    assert all(first[name] is second[name] for name in first.keys() - of_text)

@@ -5,6 +5,8 @@ q, k, v of a head stand together in one matrix, head after head.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...core.graph import Tensor
 from ..assembly import Assembly
 from ..rotary import rotary
@@ -70,7 +72,8 @@ def fused(a: Assembly, stored: str, heads: int, biased: bool) -> dict:
     found: dict = {}
     for turn, name in enumerate("qkv"):
         rows = [(3 * head + turn) * size + row for head in range(heads) for row in range(size)]
-        found[f"w_{name}"] = (w.rows(rows), "d d")
-        if b is not None:
-            found[f"b_{name}"] = (b.rows(rows), "d")
+        for kind, weight, letters in (("w", w, "d d"), ("b", b, "d")):
+            if weight is not None:
+                part = a.weights.folder.once(f"{name} of {stored} {kind}", partial(weight.rows, rows))
+                found[f"{kind}_{name}"] = (part, letters)
     return found
