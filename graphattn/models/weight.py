@@ -40,7 +40,7 @@ class Weight:
     def tolist(self) -> Any:
         """Nested lists of floats."""
         *lead, width = self.shape
-        code, cells = (self.code, self.cells) if SIZES[self.code] > 2 else ("f", self._wide().cast("B"))
+        code, cells = ("f", self._single()) if self.code == "b" else (self.code, self.cells)
         rows = list(map(list, Struct(f"<{width}{code}").iter_unpack(cells)))
         for size in reversed(lead[1:]):
             rows = [rows[start : start + size] for start in range(0, len(rows), size)]
@@ -54,18 +54,20 @@ class Weight:
         if sys.byteorder == "big":
             rows = self.tolist()
             return rows if len(self.shape) > 2 else Packed(self.shape, array("d", chain.from_iterable(rows)))
-        if SIZES[self.code] == 2:
-            return Packed(self.shape, self._wide())
+        if self.code == "b":
+            return Packed(self.shape, memoryview(self._single()).cast("f"))
+        if self.code == "e":
+            wide = array("f")
+            for row in Struct(f"<{self.shape[-1]}e").iter_unpack(self.cells):
+                wide.fromlist(list(row))
+            return Packed(self.shape, wide)
         return Packed(self.shape, self.cells.cast(self.code))  # type: ignore[call-overload]
 
-    def _wide(self) -> memoryview:
-        """float16 or bfloat16 as little-endian float32."""
-        import numpy  # comes with the library that reads the files
-
-        short = numpy.frombuffer(self.cells, "<u2")
-        if self.code == "b":  # its bits are the first 16 of a float32
-            return memoryview((short.astype("<u4") << 16).view("<f4"))
-        return memoryview(short.view("<f2").astype("<f4"))
+    def _single(self) -> bytearray:
+        """bfloat16 as float32, of which its bits are the first half."""
+        cells, wide = bytes(self.cells), bytearray(2 * len(self.cells))
+        wide[2::4], wide[3::4] = cells[0::2], cells[1::2]
+        return wide
 
     def rows(self, places: Iterable[int]) -> Weight:
         """The matrix of these rows, in this order."""
