@@ -416,9 +416,7 @@ def _of_trace(trace: Trace) -> Specimen:
     """A saved trace, and what it takes to run it again."""
     from graphattn.passes.zoom import fuse
 
-    graph = fuse(trace.graph)
-    feeds = {name: trace[name] for name in (*graph.inputs, *graph.defaults) if name in trace}
-    return Specimen(graph, feeds, trace.labels, trace=trace)
+    return Specimen(fuse(trace.graph), trace.feeds, trace.labels, trace=trace)
 
 
 def _of_python(path: Path) -> Specimen:

@@ -230,6 +230,11 @@ class Trace:
         return self.graph.spec(self.graph.resolve(name))
 
     @property
+    def feeds(self) -> dict[str, Any]:
+        """What the run was fed, as far as it was kept: another run of the graph on it gives the same."""
+        return {name: self[name] for name in (*self.graph.inputs, *self.graph.defaults) if name in self}
+
+    @property
     def outputs(self) -> dict[str, Any]:
         """The named results of the graph, as far as they were evaluated."""
         return {name: self[name] for name in self.graph.outputs if name in self}

@@ -447,3 +447,12 @@ def test_a_name_is_text(trace):
         says(words, trace.__getitem__, name)
         says(words, trace.step, name)
         assert name not in trace
+
+
+def test_a_trace_knows_what_it_was_fed():
+    graph = Graph("fed")
+    x, w = graph.input("x", (2,)), graph.parameter("w", (2,))
+    graph.output(y=graph.multiply(x, w))
+    trace = run(graph, {"x": [1.0, 2.0], "w": [3.0, 4.0]})
+    assert trace.feeds == {"x": [1.0, 2.0], "w": [3.0, 4.0]} and run(graph, trace.feeds) == trace
+    assert run(graph, trace.feeds, keep=["y"]).feeds == {}

@@ -24,7 +24,7 @@ def effects(
     if trace.patched:
         raise GraphError(f"the run has patched tensors ({', '.join(trace.patched)}); expected one without")
     graph = trace.graph
-    feeds = {name: trace[name] for name in (*graph.inputs, *graph.defaults) if name in trace}
+    feeds = trace.feeds
     targets = list(dict.fromkeys(graph.tensor_name(ref) for ref, _, _ in cells))
 
     def total(of: Any) -> float:

@@ -89,9 +89,8 @@ def _as_if(matching: Matching) -> None:
             patch[pair.key] = pair.yours.nested()
     if not patch:
         return
-    feeds = {name: trace[name] for name in (*trace.graph.inputs, *trace.graph.defaults) if name in trace}
     try:
-        again = run(trace.graph, feeds, level="block", patch=patch, allow_nonfinite=True)
+        again = run(trace.graph, trace.feeds, level="block", patch=patch, allow_nonfinite=True)
     except GraphError:
         return
     as_if = Matching(of_trace(again), matching.yours, matching.near)
