@@ -261,7 +261,7 @@ def read(
                 f" ({what} is {describe(spec)})"
             )
         if len(item) != spec.shape[depth]:
-            shape = () if depth else _regular(value)
+            shape: tuple[int, ...] = () if depth else _regular(value)
             if shape and all(shape) and (len(shape) != spec.rank or shape == spec.shape[::-1]):
                 told = sizes(shape) if len(shape) > 1 else f"one row of {shape[0]}"
                 turned = "; its transpose would fit" if len(shape) == spec.rank else ""

@@ -120,14 +120,15 @@ class Step:
     @property
     def finite(self) -> bool:
         """Whether every cell of its operands is known to be finite, and none of a divisor is 0."""
-        values = self.trace.recording.values
+        step, values = self._plan_step, self.trace.recording.values
         return all(
             place is None or spec is None or spec.kind != "float" or finite(values[place], spec.rank)
-            for spec, place in zip(self._plan_step.specs, self._plan_step.operands, strict=False)
-        ) and all(
-            0 not in row
+            for spec, place in zip(step.specs, step.operands, strict=False)
+        ) and not any(
+            0 in row
             for slot in self.op.poles
-            for _, row in nested.rows(values[self._plan_step.operands[slot]], self._plan_step.specs[slot].rank)
+            if (place := step.operands[slot]) is not None and (spec := step.specs[slot]) is not None
+            for _, row in nested.rows(values[place], spec.rank)
         )
 
     @property
