@@ -263,7 +263,7 @@ def read(
         if len(item) != spec.shape[depth]:
             shape: tuple[int, ...] = () if depth else _regular(value)
             if shape and all(shape) and (len(shape) != spec.rank or shape == spec.shape[::-1]):
-                told = sizes(shape) if len(shape) > 1 else f"one row of {shape[0]}"
+                told = sizes(shape) if len(shape) > 1 else f"one row of {len(item)}"
                 turned = "; its transpose would fit" if len(shape) == spec.rank else ""
                 raise GraphError(f"{what} is {told}; expected {describe(spec)}{turned}")
             raise GraphError(

@@ -15,7 +15,8 @@ from .arrangements import Order
 from .families import Family, families
 from .first_cells import FirstCells
 
-T, K = TypeVar("T"), TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
