@@ -151,3 +151,15 @@ def test_derivatives_stand_beside_what_is_derived(node):
     main = [box for box in picture["boxes"] if not box["id"].startswith(("+", "backward"))]
     assert all(box["x"] + box["width"] < column["x"] for box in main)
     assert column["y"] <= min(box["y"] for box in main) + 200
+
+
+def test_constants_of_an_open_box_are_inside_it_alone(node):
+    graph = Graph("masked")
+    q, k, v = (graph.input(name, (3, 4), ("token", "feature")) for name in "qkv")
+    out, _ = graph.attention(q, k, v, graph.causal_mask(3, name="visible"), name="head")
+    graph.output(out=out)
+    found = views(graph.fused())
+    closed, opened = node({"job": "layout", "views": found, "opens": [[], ["head"]]})
+    for picture, place in ((closed, ""), (opened, "head")):
+        scopes = [box["scope"] for box in picture["boxes"] if box["name"] == "visible"]
+        assert scopes == [place]

@@ -363,8 +363,13 @@ function arrange({ scope, tag, view }: Place, views: Views, open: ReadonlySet<st
       ? arrange({ scope: record.scope, tag: "", view: views[record.scope]! }, views, open, record.head ?? 0)
       : null;
   });
-  const widths = items.map((item, i) => (item.kind === "box" ? inner[i]?.width ?? view.boxes[item.box]!.width : 0));
-  const heights = items.map((item, i) => (item.kind === "box" ? inner[i]?.height ?? view.boxes[item.box]!.height : 0));
+  // what is open has its constants inside it
+  const within = items.map((item, i) => {
+    const leaving = bones.chains.filter((chain) => chain.items[0] === i);
+    return item.kind === "box" && view.boxes[item.box]!.kind === "constant" && leaving.length > 0 && leaving.every((chain) => inner[chain.items.at(-1)!]);
+  });
+  const widths = items.map((item, i) => (item.kind === "box" && !within[i] ? inner[i]?.width ?? view.boxes[item.box]!.width : 0));
+  const heights = items.map((item, i) => (item.kind === "box" && !within[i] ? inner[i]?.height ?? view.boxes[item.box]!.height : 0));
   const top: number[] = [];
   const bottom: number[] = [];
   let y = scope ? HEADER : 0;
@@ -600,7 +605,7 @@ function put(scope: Arranged, left: number, up: number, depth: number, picture: 
   const { skeleton: bones, x, y, widths, heights, inner } = scope;
   const id = (item: number) => `${scope.scope}${scope.tag}/${bones.items[item]!.box}`;
   bones.items.forEach((item, i) => {
-    if (item.kind !== "box") return;
+    if (item.kind !== "box" || !widths[i]) return;
     const record = bones.view.boxes[item.box]!;
     const box: PlacedBox = {
       id: id(i), record, x: left + x[i]! - widths[i]! / 2, y: up + y[i]!, width: widths[i]!, height: heights[i]!,
@@ -616,6 +621,8 @@ function put(scope: Arranged, left: number, up: number, depth: number, picture: 
     if (labelled.has(told)) chain = { ...chain, label: "" };
     labelled.add(told);
     const origin = bones.chains[number]!;
+    const tail = bones.items[chain.items[0]!]!;
+    if (tail.kind === "box" && !widths[chain.items[0]!]) return;
     picture.arrows.push(arrow(scope, chain, from.get(origin)!, to.get(origin)!, left, up, `${scope.scope}${scope.tag}>${number}`, id));
   });
 }

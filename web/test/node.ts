@@ -74,7 +74,7 @@ async function answer(job: Job): Promise<unknown> {
         return {
           width, height, arrows: arrows.length,
           boxes: boxes.map(({ id, x, y, width, height, open, record, scope }) => ({
-            id, x, y, width, height, open, scope, opens: opens(job.views, record) ? record.scope : null,
+            id, name: record.name, x, y, width, height, open, scope, opens: opens(job.views, record) ? record.scope : null,
           })),
         };
       });
