@@ -32,9 +32,10 @@ def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
 
 
 def matmul(a, b, dot):
-    """Rows of a times columns of b."""
-    columns = list(zip(*b))
-    return [[dot(row, column) for column in columns] for row in map(tuple, a)]
+    """Rows of a times columns of b. Each column is read once: its cells lie far apart."""
+    rows = list(map(tuple, a))
+    columns = [[dot(row, column) for row in rows] for column in zip(*b)]
+    return list(map(list, zip(*columns))) if columns else [[] for _ in rows]
 
 
 def matmul_constant(a, b, dot, columns):
