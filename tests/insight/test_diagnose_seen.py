@@ -2,6 +2,8 @@
 explained is said to be."""
 
 import math
+import warnings
+from random import Random
 
 import pytest
 
@@ -138,3 +140,78 @@ def test_a_mask_that_is_added_and_inverted_is_named():
         found = diagnose(graph, feeds, seen)
         assert "with −1e9 added to hidden cells and" in found.findings[0].phrase
         assert "inverted" in found.findings[0].phrase
+
+
+@pytest.mark.parametrize("printed", PRINTS)
+def test_inputs_that_were_printed_are_rounded_too(printed):
+    graph, feeds = random_block()
+    right = run(graph, feeds)
+    seen = {name: each(value, PRINTS[printed]) for name, value in {**feeds, "Y": right["Y"]}.items()}
+    assert diagnose(graph, None, seen).verdict == "right"
+    seen["attention.q"] = each(right["attention.q"], PRINTS[printed])
+    assert diagnose(graph, None, seen).verdict == "right"
+    seen["Y"] = each(right["Y"], lambda c: PRINTS[printed](2 * c))
+    assert diagnose(graph, None, seen, budget=1, pairs=False).verdict != "right"
+
+
+def random_block():
+    given, draw = specimen("block", n=4, d=8, heads=2, causal=True), Random(1)
+    feeds = {name: each(value, lambda c: c + draw.gauss(0.0, 0.1)) for name, value in given.feeds.items()}
+    return given.graph, feeds
+
+
+def test_numbers_of_tokens_in_yours_are_fed():
+    g = Graph("tokens")
+    table, ids = g.parameter("table", (4, 2)), g.input("ids", (3,), kind="int")
+    g.output(y=g.embedding(table, ids, name="rows"))
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.5]]
+    seen = {"ids": [1.0, 3.0, 0.0], "table": rows, "y": [rows[1], rows[3], rows[0]]}
+    assert diagnose(g, None, seen).verdict == "right"
+    found = diagnose(g, None, {**seen, "y": [rows[1], rows[3], rows[1]]}, budget=1, pairs=False)
+    assert not found.agrees
+
+
+def test_names_that_compare_knows_are_known(block):
+    graph, feeds, right = block
+    heads = {which: [right[f"attention.head{h}.{which}"] for h in (0, 1)] for which in ("scores", "weights")}
+    seen = {"scores": heads["scores"], "self_attn.q_proj": right["attention.q"], "elsewhere": [[1.0, 2.5]]}
+    found = diagnose(graph, feeds, {**seen, "last": right["Y"]})
+    assert found.verdict == "right" and found.notes == [
+        "not looked at, for the graph has no such tensor: elsewhere"
+    ]
+    assert list(found.observed) == ["attention.q", "attention.head0.scores", "attention.head1.scores", "Y"]
+    unscaled = {f"attention.head{h}.scaled": right[f"attention.head{h}.scores"] for h in (0, 1)}
+    wrong = run(graph, feeds, patch=unscaled)
+    weights = [wrong[f"attention.head{h}.weights"] for h in (0, 1)]
+    found = diagnose(graph, feeds, {**seen, "w": weights, "Y": wrong["Y"]}, names={"head*.weights": "w"})
+    assert found.findings[0].phrase == "without the scale attention.head*.scaled (÷ √4)"
+
+
+def test_the_ending_of_a_name_is_known_inside_too():
+    g = Graph("gated")
+    x, w = g.input("x", (3, 4)), g.parameter("w", (4, 4))
+    inner = g.linear(x, w, name="layer.gate")
+    g.output(y=g.gelu(inner, name="layer.act.gate_of"))
+    feeds = {"x": [[0.5, -1.25, 2.0, 0.75]] * 3, "w": [[1.0, 0.5, -0.5, 0.25]] * 4}
+    right = run(g, feeds)
+    assert diagnose(g, feeds, {"gate": right["layer.gate"], "y": right["y"]}).observed == ["layer.gate", "y"]
+
+
+def test_variants_warn_nobody():
+    g = Graph("cached")
+    x = g.input("x", (2, 4), ("token", "feature"))
+    past = [g.input(name, (3, 4)) for name in ("past_k", "past_v")]
+    w = {f"w_{n}": g.parameter(f"w_{n}", (4, 4)) for n in "qkvo"}
+    g.output(out=g.multi_head(
+        x, x, x, **w, past_k=past[0], past_v=past[1], heads=2, causal=True, offset=3, name="mha"
+    ))  # fmt: skip
+    draw = Random(3)
+    feeds = {
+        n: [[draw.gauss(0.0, 1.0) for _ in range(s.shape[1])] for _ in range(s.shape[0])]
+        for n, s in g.inputs.items()
+    }
+    seen = run(g, feeds)["out"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = str(diagnose(g, feeds, {"out": each(seen, lambda c: c + 0.5)}, budget=1, pairs=False))
+    assert text.startswith("unexplained")

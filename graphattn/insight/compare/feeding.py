@@ -64,7 +64,7 @@ def run_on(
     used = {tensor.name for tensor in sources.values()}
     computed = replace(yours, tensors={n: t for n, t in yours.tensors.items() if n not in used})
     for reading in readings[:READINGS]:
-        cells = {name: _nested(tensor, graph.inputs[name]) for name, tensor in reading.tensors.items()}
+        cells = {name: fed_as(tensor, graph.inputs[name]) for name, tensor in reading.tensors.items()}
         trace = run(graph, {**given, **cells}, level=level, allow_nonfinite=True, engine=engine)
         if len(readings) == 1:
             return trace, reading.notes
@@ -243,7 +243,8 @@ def _cuts(whole: Recorded, members: list[tuple[str, Spec]]) -> Iterator[tuple[di
                 yield tensors, f"{whole.name} holds {said} {how}"
 
 
-def _nested(tensor: Recorded, spec: Spec) -> Any:
+def fed_as(tensor: Recorded, spec: Spec) -> Any:
+    """A tensor as an input of that kind is fed: numbers of tokens are whole in a file of floats too."""
     if spec.kind == "float":
         return tensor.nested()
     convert = bool if spec.kind == "bool" else int

@@ -12,6 +12,7 @@ exactly as it was observed. Where nothing fits, nothing is guessed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from ...core.words import typed
 from ..compare import compare
 from ..compare.comparison import SAYS_IT_ALL, Comparison
 from ..compare.reading import read
+from ..compare.recording import Recording
 from .accuracy import Accuracy, accuracy_of
 from .backward import Backward, differentiated
 from .classes import classes, same
@@ -51,6 +53,7 @@ def diagnose(
     feeds: Mapping[str, Any] | None,
     observed: Any,
     *,
+    names: Mapping[str, str] | None = None,
     precision: str | int | None = None,
     budget: float | None = None,
     pairs: bool = True,
@@ -60,7 +63,8 @@ def diagnose(
     """Name the mistake behind `observed` (see the module's docstring).
 
     feeds: the inputs and parameters, as for `run`; those that are missing are taken from `observed`. observed:
-    tensors by name (a dict, a trace, a file): outputs, and intermediates where there are some. precision:
+    tensors by name (a dict, a trace, a file): outputs, and intermediates where there are some; names, as for
+    `compare`, are {the graph's: yours} for those that are called otherwise, and not found alike. precision:
     float64, float32, float16 or bfloat16, or with how many decimals they were printed; without it, what the
     numbers themselves hold. budget: seconds, by default 10 for one mistake and 20 for two at once (pairs=False
     looks for one alone). declared=False leaves out what ops declare. say is called with progress.
@@ -71,11 +75,27 @@ def diagnose(
     backward = differentiated(graph.at("op"), recording.tensors, feeds or {})
     graph = graph if backward is None else backward.graph
     fine = graph.at("op")
-    theirs, fed = read_observed(fine, recording, feeds, backward.gradients if backward else ())
-    accuracy = accuracy_of([o.theirs for o in theirs], precision)
+    reading = read_observed(fine, recording, feeds, backward.gradients if backward else (), names)
+    accuracy = accuracy_of([o.theirs for o in reading.observed], precision)
+    rounded = [name for name, tensor in reading.recorded.items() if accuracy.rounds(tensor)]
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
     rules = backward.rules if backward else {}
-    stages = list(levels(graph, theirs, fed, accuracy, declared, rules))
+    stages = list(levels(graph, reading.observed, reading.fed, accuracy, declared, rounded, rules))
+    with warnings.catch_warnings():  # of graphs that nobody wrote
+        warnings.simplefilter("ignore")
+        done = _searched(
+            graph, search, stages, recording, backward, PAIRS if budget is None else budget, pairs, names
+        )
+    done.notes += reading.notes
+    return done
+
+
+def _searched(
+    graph: Graph, search: Search, stages: list[Level], recording: Recording, backward: Backward | None,
+    more: float, pairs: bool, names: Mapping[str, str] | None,
+) -> Diagnosis:  # fmt: skip
+    """What one mistake explains, at any level; then several; then two at once, for so many `more` seconds."""
+    fed, theirs, accuracy = stages[0].feeds, stages[0].observed, stages[0].accuracy
     right = next((level for level in (stages[0], stages[0].uncut) if level.judge.right), None)
     if right is not None:
         return _right(graph, accuracy, right, search)
@@ -94,19 +114,19 @@ def diagnose(
                 "no one mistake explains it all: each of these explains one tensor from its inputs"
             )
             return done
-    compared = None if hits else _compared(graph, fed, recording)
+    compared = None if hits else _compared(graph, fed, recording, names)
     if compared is not None and compared.agrees and len(theirs) > 1:
         done = _done("harmless", [], graph, accuracy, stages[0], search)
         done.comparison = compared
         return done
     if not hits and stages[0].stands:
-        search.budget = search.seconds + (SINGLES if budget is None else budget)
+        search.budget += search.seconds
         for part in _parts(stages[0].uncut.judge):
             hits = hits or search.singles(
                 [replace(stage, together=True, judged=part, others={}) for stage in stages]
             )
     if not hits and pairs and not search.over:
-        search.budget = search.seconds + (PAIRS if budget is None else budget)
+        search.budget = search.seconds + more
         hits = look_for_pairs(search, stages)
     if not hits:
         done = _done("unexplained", [], graph, accuracy, stages[0], search)
@@ -115,7 +135,7 @@ def diagnose(
         done.look_at = None if done.comparison else halfway(stages[0])
         return done
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
-    verdict = "harmless" if _harmless(findings[0], fine, fed) else "mistake"
+    verdict = "harmless" if _harmless(findings[0], stages[0].whole, fed) else "mistake"
     done = _done(verdict, findings, graph, accuracy, stages[0], search)
     rewrites = [hit.rewrite for hit in hits if hit.level is stages[0] and hit.made is None]
     if len(findings) > 1 and len(rewrites) > 1:
@@ -170,10 +190,13 @@ def _parts(judge: Judge) -> Iterator[list[Observed]]:
     yield wrong[:1]
 
 
-def _compared(graph: Graph, feeds: Mapping[str, Any], observed: Any) -> Comparison | None:
+def _compared(
+    graph: Graph, feeds: Mapping[str, Any], observed: Any, names: Mapping[str, str] | None
+) -> Comparison | None:
     """What `compare` says, where nothing fits."""
     try:
-        return compare(graph, observed, feeds={n: v for n, v in feeds.items() if n in graph.inputs})
+        given = {name: value for name, value in feeds.items() if name in graph.inputs}
+        return compare(graph, observed, feeds=given, names=names)
     except GraphError:
         return None
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ...core.errors import GraphError
 from ..compare.masked_cells import is_masked
 from ..compare.precision import held, precision_of
-from ..compare.printed import print_of_float32, print_of_numbers
+from ..compare.printed import EXACT, EXACT_DIGITS, Print, in_full, print_of_float32, print_of_numbers
 from ..compare.recording import Recorded
 
 DOUBLE = 2.0**-53
@@ -31,6 +31,17 @@ class Accuracy:
     relative: float = DOUBLE
     computed: float = DOUBLE
     """The rounding unit of the computation itself."""
+    shown: Print = EXACT
+    """How they were printed."""
+
+    def rounds(self, tensor: Recorded) -> bool:
+        """Whether a tensor that is fed has the print of what was observed: with fewer digits it is exact."""
+        shown, cells = self.shown, tensor.flat
+        if shown.exact or not in_full(cells, EXACT_DIGITS - 1):
+            return False
+        if shown.kind == "significant":
+            return not in_full(cells, shown.places - 1)
+        return any(round(x, shown.places - 1) != x for x in cells if x == x)
 
     @property
     def coarse(self) -> bool:
@@ -64,9 +75,10 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
         return full
     if shown.kind == "fixed":
         return _printed(shown.places, full)
-    return replace(full, text=f"{shown.places} printed digits", relative=0.5 * 10.0 ** (1 - shown.places))
+    told = f"{shown.places} printed digits"
+    return replace(full, text=told, relative=0.5 * 10.0 ** (1 - shown.places), shown=shown)
 
 
 def _printed(places: int, full: Accuracy = FULL) -> Accuracy:
     text = f"{places} printed decimals" + ("" if full.text == FULL.text else f" of {full.text}")
-    return replace(full, text=text, half=0.5 * 10.0**-places)
+    return replace(full, text=text, half=0.5 * 10.0**-places, shown=Print("fixed", places))

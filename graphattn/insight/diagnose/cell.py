@@ -6,6 +6,7 @@ The cell is the one that differs most, of the first tensor below the change that
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from ...core import nested
@@ -20,8 +21,10 @@ from .result import Finding
 def wrong_and_right(finding: Finding) -> list[tuple[str, str]]:
     """("right", how the intended graph computes the cell), ("wrong", how the graph with the mistake does)."""
     try:
-        right = run(finding.whole, finding.feeds, allow_nonfinite=True)
-        wrong = run(finding.graph, finding.feeds, allow_nonfinite=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            right = run(finding.whole, finding.feeds, allow_nonfinite=True)
+            wrong = run(finding.graph, finding.feeds, allow_nonfinite=True)
         found = _cell(finding, right, wrong)
         if found is None:
             return []

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ...core.graph import Graph, Ref
@@ -42,6 +42,8 @@ class Level:
     """The observed tensors that variants are held to; None = all."""
     together: bool = False
     """Whether the graph is not cut: one change then explains tensors that are computed from each other."""
+    seen: Collection[str] = ()
+    """The inputs that are as exact as what was observed."""
     guise: str = ""
     """In which guise the graph is written; goes before what a variant says."""
     rules: Rules = field(default_factory=dict)
@@ -74,7 +76,7 @@ class Level:
     @cached_property
     def judge(self) -> Judge:
         judged = self.observed if self.judged is None else self.judged
-        return Judge(self.intended, judged, self.accuracy, self._cut[1])
+        return Judge(self.intended, judged, self.accuracy, {*self._cut[1], *self.seen})
 
     @cached_property
     def uncut(self) -> Level:
@@ -122,19 +124,21 @@ def levels(
     feeds: Mapping[str, Any],
     accuracy: Accuracy,
     with_declared: bool,
+    seen: Collection[str],
     rules: Rules,
 ) -> Iterator[Level]:
     """The levels, in the order in which they are searched."""
     op, primitive = graph.at("op"), graph.at("primitive")
-    yield Level("op", op, observed, feeds, accuracy, declared=with_declared, rules=rules)
+    make = partial(Level, observed=observed, feeds=feeds, accuracy=accuracy, declared=with_declared, seen=seen)
+    yield make("op", op, rules=rules)
     if primitive is not op:
-        yield Level("primitive", primitive, observed, feeds, accuracy, (op,), with_declared)
+        yield make("primitive", primitive, known=(op,))
     for words, guised in _guises(op, feeds):
-        yield Level("guise", guised, observed, feeds, accuracy, declared=with_declared, guise=words)
+        yield make("guise", guised, guise=words)
     coarse = [graph.at(level) for level in ("head", "block")]
     for which in (coarse[0], *coarse[1:]):
         if which is not op and all(o.name in which for o in observed):
-            yield Level("coarse", which, observed, feeds, accuracy, (op,), with_declared)
+            yield make("coarse", which, known=(op,))
             op = which
 
 

@@ -1,4 +1,4 @@
-"""What was observed, tensor by tensor of the graph: read in any form, found by name, or by shape."""
+"""What was observed, tensor by tensor of the graph: found by name, by shape, or as compare finds it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any
 from ...core import nested
 from ...core.errors import GraphError, suggest
 from ...core.graph import Graph, Ref
+from ...core.run import run
 from ...core.words import listed, sizes
-from ..compare.reading import read
-from ..compare.recording import Recorded
+from ..compare.alignment import align
+from ..compare.feeding import fed_as, run_on
+from ..compare.reading import of_trace
+from ..compare.recording import Recorded, Recording
 
 
 @dataclass(frozen=True)
@@ -28,52 +31,122 @@ class Observed:
         return self.theirs.rows
 
 
-def read_observed(
-    graph: Graph, source: Any, feeds: Mapping[str, Any] | None, gradients: Collection[str] = ()
-) -> tuple[list[Observed], dict[str, Any]]:
-    """The observed tensors that the graph (at the level at which it is searched) has, in its order, and what it
-    is fed: `feeds`, and for inputs that are missing there, those that were observed. `gradients` names those
-    whose shape may be wrong too: one that was not summed over the tokens has another.
+@dataclass(frozen=True)
+class Reading:
+    """What was observed of a graph, and what the graph is fed."""
 
-    Raises a `GraphError` for a name that the graph does not have, or a shape that is not its.
+    observed: list[Observed]
+    """In the order of the graph."""
+    fed: dict[str, Any]
+    recorded: dict[str, Recorded]
+    """The inputs that are fed as they were observed."""
+    notes: list[str]
+
+
+def read_observed(
+    graph: Graph, recording: Recording, feeds: Mapping[str, Any] | None, gradients: Collection[str] = (),
+    names: Mapping[str, str] | None = None,
+) -> Reading:  # fmt: skip
+    """The observed tensors that the graph (at the level at which it is searched) has, and what it is fed:
+    `feeds`, and for inputs that are missing there, those that were observed. Names that the graph does not have
+    are those of compare's alignment. `gradients` names tensors whose shape may be wrong too: one that was not
+    summed over the tokens has another.
+
+    Raises a `GraphError` where the graph has none of the names, or a shape is not its.
     """
-    recording = read(source)
-    fed = dict(feeds or {})
-    left: list[Recorded] = []
+    fed, recorded, notes = _fed(graph, recording, feeds, names or {})
     found: dict[Ref, Observed] = {}
+    left: list[Recorded] = []
+    mapped = set((names or {}).values())
     for name, tensor in recording.tensors.items():
-        if name in graph.inputs:
-            if name not in fed:
-                fed[name] = _shaped(name, tensor, graph.inputs[name].shape).nested()
+        if name in graph.inputs and name not in mapped:
             continue
-        if name not in graph:
+        if name not in graph or name in mapped:
             left.append(tensor)
             continue
         ref = graph.resolve(name)
         spec = graph.spec(ref)
         if spec.kind == "float":
             free = name in gradients and _squeezed(tensor.shape) != _squeezed(spec.shape)
-            found[ref] = Observed(name, ref, tensor if free else _shaped(name, tensor, spec.shape))
-    for tensor in left:
-        _by_shape(graph, tensor, found)
+            shaped = tensor if free else _shaped(name, tensor, spec.shape)
+            found[ref] = Observed(_known(graph, name, ref), ref, shaped)
+    if left:
+        notes += _place(graph, recording, fed, names or {}, left, found)
     if not found:
         raise GraphError(f"{recording.title} has no tensor that the graph computes; expected one or more")
     order = {name: place for place, name in enumerate(graph.nodes)}
-    return sorted(found.values(), key=lambda o: order[o.ref.node]), fed
+    observed = sorted(found.values(), key=lambda o: (order[o.ref.node], o.ref.port))
+    return Reading(observed, fed, recorded, notes)
 
 
-def _by_shape(graph: Graph, tensor: Recorded, found: dict[Ref, Observed]) -> None:
-    """A tensor whose name the graph does not have is its one result that is left and has its shape."""
-    results = [(name, t.ref) for name, t in graph.outputs.items() if t.ref not in found and t.kind == "float"]
-    fits = [(name, ref) for name, ref in results if _squeezed(graph.spec(ref).shape) == _squeezed(tensor.shape)]
-    if len(fits) != 1:
+def _known(graph: Graph, name: str, ref: Ref) -> str:
+    """A name as it was given, unless it is but the ending of one, which may have others further in."""
+    return name if name in graph.outputs or name in graph.aliases else graph.tensor_name(ref)
+
+
+def _fed(
+    graph: Graph, recording: Recording, feeds: Mapping[str, Any] | None, names: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Recorded], list[str]]:
+    """What the graph is fed, what of it was observed, and what there is to say: an input that was observed by
+    its own name and in its shape is taken as it is, any other as compare reads it."""
+    fed = dict(feeds or {})
+    recorded: dict[str, Recorded] = {}
+    for name, spec in graph.inputs.items():
+        tensor = recording.tensors.get(names.get(name, name))
+        if name not in fed and tensor is not None and _squeezed(tensor.shape) == _squeezed(spec.shape):
+            recorded[name] = _shaped(name, tensor, spec.shape)
+            fed[name] = fed_as(recorded[name], spec)
+    missing = [name for name in graph.inputs if name not in fed]
+    if not missing:
+        return fed, recorded, []
+    trace, notes = run_on(graph, recording, names, fed, None)
+    read = of_trace(trace).tensors
+    given = {name: fed_as(read[name], graph.inputs[name]) for name in missing}
+    return {**fed, **given}, {**recorded, **{name: read[name] for name in missing}}, list(notes)
+
+
+def _place(
+    graph: Graph, recording: Recording, fed: Mapping[str, Any], names: Mapping[str, str],
+    left: list[Recorded], found: dict[Ref, Observed],
+) -> list[str]:  # fmt: skip
+    """Find tensors whose names the graph does not have, in turn: as compare does by name, the one result that
+    is left and has its shape, by value. What no tensor of the graph is is told."""
+    alignment = align(of_trace(run(graph, fed, allow_nonfinite=True)), recording, names)
+    fits = [
+        pair for pair in alignment.pairs if pair.reference.shape == graph.spec(graph.resolve(pair.key)).shape
+    ]
+    for how in (("mapping", "name"), (), ("value",)):
+        for tensor in list(left):
+            pairs = [pair for pair in fits if pair.other == tensor.name and pair.how.startswith(how)]
+            if not how and _by_shape(graph, tensor, found):
+                left.remove(tensor)
+            elif how and pairs and "as if" not in pairs[0].how:
+                left.remove(tensor)
+                for pair in pairs:
+                    ref = graph.resolve(pair.key)
+                    if (
+                        ref not in found
+                        and graph.spec(ref).kind == "float"
+                        and not graph.nodes[ref.node].op.fed
+                    ):
+                        found[ref] = Observed(pair.key, ref, pair.yours)
+    if left and not found:
         known = [*graph.outputs, *graph.tensor_names()]
         raise GraphError(
-            f"the graph has no tensor {nested.shown(tensor.name)}{suggest(tensor.name, known)};"
+            f"the graph has no tensor {nested.shown(left[0].name)}{suggest(left[0].name, known)};"
             f" expected one of {listed(list(graph.outputs))}, or another tensor of the graph"
         )
-    name, ref = fits[0]
-    found[ref] = Observed(name, ref, _shaped(name, tensor, graph.spec(ref).shape))
+    return [f"not looked at, for the graph has no such tensor: {listed(t.name for t in left)}"] if left else []
+
+
+def _by_shape(graph: Graph, tensor: Recorded, found: dict[Ref, Observed]) -> bool:
+    """Whether a tensor is the one result that is left and has its shape, and is taken for it."""
+    results = [(name, t.ref) for name, t in graph.outputs.items() if t.ref not in found and t.kind == "float"]
+    fits = [(name, ref) for name, ref in results if _squeezed(graph.spec(ref).shape) == _squeezed(tensor.shape)]
+    if len(fits) == 1:
+        name, ref = fits[0]
+        found[ref] = Observed(name, ref, _shaped(name, tensor, graph.spec(ref).shape))
+    return len(fits) == 1
 
 
 def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
