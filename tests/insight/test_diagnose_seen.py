@@ -105,7 +105,10 @@ def test_two_mistakes_are_told_as_two():
     assert [finding.given for finding in found.findings] == [("weights",), ("y",)]
     told = str(found).split("\n")
     assert told[0] == "mistake: yours is exactly this graph without the scale scaled (÷ √4); 2 mistakes at once"
-    assert "  match    every cell of weights, to float64; no difference is left" in told
+    assert (
+        "  match    every cell of weights, from what was observed before it, to float64; no difference is"
+        in told
+    )
     assert "and: yours is this graph with multiply=6 instead of 3 in the scale tripled (· 3)" in told
 
 

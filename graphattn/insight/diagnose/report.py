@@ -99,6 +99,7 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
         "no difference is left" if not finding.error else f"the largest difference left is {finding.error:.1e}"
     )
     of = "" if len(finding.given) == len(found.observed) else f" of {listed(finding.given, MORE)}"
+    of += ", from what was observed before it" if found.together else ""
     said.append(("match", f"every cell{of}, to {found.accuracy}; {left}"))
     said += [("the same", f"this graph {plain(words)}") for words in finding.equals[:MORE]]
     if len(finding.equals) > MORE:
