@@ -183,11 +183,12 @@ def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
 
 def _parts(judge: Judge) -> Iterator[list[Observed]]:
     """What is looked at by itself where nothing explains all that was observed: the results, as if nothing else
-    were known, and the first tensor that differs."""
+    were known, and the first tensor that differs; what is right has to stay so."""
     wrong = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if not fine]
+    right = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if fine]
     results = {tensor.ref for tensor in judge.intended.graph.outputs.values()}
-    yield [tensor for tensor in wrong if tensor.ref in results] or wrong[-1:]
-    yield wrong[:1]
+    yield [*([tensor for tensor in wrong if tensor.ref in results] or wrong[-1:]), *right]
+    yield [*wrong[:1], *right]
 
 
 def _compared(
