@@ -95,6 +95,11 @@ def mixed(g, x, cos, sin, *, interleaved):
     return turned if kept is None else g.concat(turned, kept)
 
 
+def turned_back(g, x, cos, sin, *, interleaved):
+    """With the signs of sin θ exchanged."""
+    return g.rope(x, cos, g.negate(sin), interleaved=interleaved)
+
+
 def mixed_other(g, x, cos, sin, *, interleaved):
     return mixed(g, x, cos, sin, interleaved=not interleaved)
 
@@ -178,6 +183,12 @@ register(
         masked=masked,
         note=note,
         mistakes=(
+            Declared(
+                "turned the other way",
+                "with each pair turned the other way, by −θ,",
+                turned_back,
+                "The first of a pair becomes a cos θ − b sin θ, the second b cos θ + a sin θ.",
+            ),
             Declared(
                 "mixed layouts",
                 "with the angles of one layout and the turn of the other",

@@ -1,6 +1,6 @@
 """What diagnose names: a table over mistakes.json and over mistakes that no list has, and the counts.
 
-    python tests/insight/diagnose_report.py [listed] [invented] [right] [noise] [pairs] [gradients] [times]
+    python tests/insight/diagnose_report.py [PART …]            listed, declared, invented, fresh, right, …
     python tests/insight/diagnose_report.py listed:0/2          every second one, from the first on
 
 The mistakes are written by hand in `by_hand`, on lists of floats. A finding is "first" where its graph gives
@@ -14,6 +14,7 @@ from functools import partial
 from random import Random
 
 import by_hand
+import fresh
 import gradient_mistakes
 
 from graphattn import GraphError, diagnose, run
@@ -77,6 +78,32 @@ def judged(base, wrong, column, **options):
         if same(run(finding.graph, fed, allow_nonfinite=True)["y"], truth):
             return "named" if place else "first", seconds, finding.phrase
     return "look-alike", seconds, found.findings[0].phrase
+
+
+def judged_fresh(what):
+    """(word, seconds, first phrase) of a mistake of `fresh`, from the output alone."""
+    given = fresh.CASES[what]
+    graph, feeds, other = fresh.intended(**given), fresh.feeds(**given), fresh.feeds(**given, seed=3)
+    pooled, started = given.get("pooled", False), time.process_time()
+    found = diagnose(graph, feeds, {"y": fresh.block(feeds, what, pooled)}, budget=BUDGET, pairs=False)
+    seconds = time.process_time() - started
+    if not found.findings:
+        return found.verdict, seconds, ""
+    truth = fresh.block(other, what, pooled)
+    for place, finding in enumerate(found.findings):
+        fed = {name: other[name] for name in finding.graph.inputs}
+        if same(run(finding.graph, fed, allow_nonfinite=True)["y"], truth):
+            return "named" if place else "first", seconds, finding.phrase
+    return "look-alike", seconds, found.findings[0].phrase
+
+
+def freshly():
+    counts = {}
+    for what in fresh.CASES:
+        word, seconds, phrase = judged_fresh(what)
+        counts[word] = counts.get(word, 0) + 1
+        print(f"{what:30} {word} {seconds:.1f}s   {phrase}", flush=True)
+    print(f"fresh: {counts} of {len(fresh.CASES)}", flush=True)
 
 
 def table(planted, columns, part="", **options):
@@ -198,7 +225,7 @@ def times():
 PARTS = {
     "listed": lambda part="": table(by_hand.LISTED, COLUMNS, part),
     "declared": lambda part="": table(by_hand.LISTED, COLUMNS[:1], part, declared=False),
-    "invented": lambda part="": table(by_hand.INVENTED, COLUMNS[:1], part),
+    "invented": lambda part="": table(by_hand.INVENTED, COLUMNS[:1], part), "fresh": freshly,
     "right": right, "noise": noise, "pairs": pairs, "gradients": gradients, "times": times,
 }  # fmt: skip
 

@@ -31,7 +31,8 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         if spec.rank > 1:
             alone = node.operands.count(ref) == 1
             words = f"with {{{slot}}} transposed {'in' if alone else f'as {called} of'} {{the}}"
-            yield Option((slot, "transposed"), words, 1.1, lambda d, n, s=slot: _transposed(d, n, s))
+            price = 1.1 if intended.graph.nodes[ref.node].op.fed else 1.12  # q kᵀ is rather k qᵀ by exchange
+            yield Option((slot, "transposed"), words, price, lambda d, n, s=slot: _transposed(d, n, s))
         parameter = node.op.operands[min(slot, len(node.op.operands) - 1)]
         if not parameter.required and not parameter.variadic:
             words = f"without {called} ({{{slot}}}) in {{the}}"
@@ -88,7 +89,8 @@ def _exchanged(intended: Intended, node: Node) -> Iterator[Option]:
             if a == b or intended.spec(a).kind != intended.spec(b).kind or len(given) > 6:
                 continue
             words = f"with {tensor(intended, a)} and {tensor(intended, b)} exchanged in {{the}}"
-            yield Option((s, t, "exchanged"), words, 1.1, lambda d, n, s=s, t=t: _exchange(d, n, s, t))
+            price = 1.1 if a.node != b.node else 1.25  # two results of one table
+            yield Option((s, t, "exchanged"), words, price, lambda d, n, s=s, t=t: _exchange(d, n, s, t))
             both = intended.spec(a).rank > 1 and intended.spec(b).rank > 1 and len(given) == 2
             if both and not like(intended.spec(a), intended.spec(b)):
                 words = words.replace(" in {the}", ", and transposed, in {the}")

@@ -76,12 +76,12 @@ SLOT = re.compile(r"\{(\d+)\}")
 
 
 def _operand(intended: Intended, group: Group, slot: int) -> str:
-    """An operand of the nodes of a group: the tensor, or what it is called where each has its own."""
-    node = intended.graph.nodes[group[0]]
-    ref = node.operands[slot]
-    if ref is None or group in intended.kinds:
-        return node.op.operand_name(slot)
-    return tensor(intended, ref)
+    """An operand of the nodes of a group: the tensors, or what it is called in a kind of step."""
+    nodes = [intended.graph.nodes[name] for name in group]
+    refs = [node.operands[slot] for node in nodes]
+    if None in refs or group in intended.kinds:
+        return nodes[0].op.operand_name(slot)
+    return spoken(tuple(dict.fromkeys(tensor(intended, ref) for ref in refs if ref is not None)))
 
 
 def _maker(
