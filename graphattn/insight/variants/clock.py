@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from time import monotonic, thread_time
 
-OUTER = 4.0
+OUTER = 8.0
 """So many seconds on the wall count for one of work at least: the outer bound."""
 
 
 class Clock:
-    """`seconds` of this thread's processor time since it was made, or of a quarter of the time on the wall if
+    """`seconds` of this thread's processor time since it was made, or an eighth of the time on the wall if
     that is more."""
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
                 _both_ways(draft, [(Ref(a.name, p), Ref(b.name, p)) for p in range(len(a.ports))])
 
     words = f"with {the(intended, these)} and {spoken(those)} in each other's place"
-    yield Variant("swap", words, 1.1, (*these, *those), one(intended, act))
+    yield Variant("swap", words, 1.11, (*these, *those), one(intended, act))
 
 
 def _both_ways(draft: Draft, pairs: list[tuple[Ref, Ref]]) -> None:
