@@ -80,7 +80,7 @@ def test_parameters_can_be_left_out(trace):
 
 WIDE = {
     "ops": 68,
-    "ops attention": 76,
+    "ops attention": 80,
     "trace block --stats": 68,
     "heads toy": 66,
     "why toy layer1.head1.scores 5 2 --sources": 52,

@@ -151,10 +151,9 @@ def called(capsys, *args):
 
 def test_its_card(file, capsys):
     card = called(capsys, "ops", "cube", "--with", str(file))
-    assert card.startswith(
-        "cube   x³   cube it\n\n    y = x³ · factor\n\nfamily cubes, level op\n\ny = x · x · x · factor.\n"
-    )
+    assert card.startswith("cube   x³   cube it\n\n    y = x³ · factor\n\nfamily cubes, level op\n\n")
     for line in (
+        "y = x · x · x · factor.",
         "g.cube(x, *, factor=2.0)",
         "x 1 × 3 → 1 × 3   9 flops, 48 bytes",
         "scaled   = multiply(cubed, factor)  1 × 3",
