@@ -155,7 +155,7 @@ class Graph(Builders):
     def node(self, name: str) -> Node:
         """The node of that name."""
         try:
-            return self._nodes[name]
+            return self._nodes[self._names.former.get(name, name)]
         except (KeyError, TypeError):
             raise GraphError(f"graph {self.name!r} has no node {name!r}{suggest(name, self._nodes)}") from None
 
@@ -208,6 +208,11 @@ class Graph(Builders):
     def tensor(self, name: str) -> Tensor:
         """The symbolic tensor of that name, alias or output name."""
         return Tensor(self, self.resolve(name))
+
+    def current(self, ref: Ref) -> Ref:
+        """The same output by the name that its node has now."""
+        name = self._names.former.get(ref.node)
+        return ref if name is None else Ref(name, ref.port)
 
     def spec(self, ref: Ref) -> Spec:
         """Shape, axes and kind of one output."""
@@ -368,7 +373,7 @@ class Graph(Builders):
             self._insert(replace(other, operands=moved(other.operands)) if old in other.operands else other)
         for table in (names.aliases, names.outputs):
             table.update({called: new for called, ref in table.items() if ref == old})
-        tensor.ref = new
+        names.former[node.name] = name
         return True
 
     def apply(
@@ -592,7 +597,8 @@ class Graph(Builders):
         return {
             "name": self.name, "title": self.title, "notes": self.notes,
             "nodes": tuple(self._nodes.values()), "scopes": dict(names.scopes),
-            "aliases": dict(names.aliases), "outputs": dict(names.outputs), "open": tuple(self._open),
+            "aliases": dict(names.aliases), "outputs": dict(names.outputs), "former": dict(names.former),
+            "open": tuple(self._open),
         }  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -601,6 +607,7 @@ class Graph(Builders):
             self._insert(node)
         self._names.scopes.update(state["scopes"])
         self._names.aliases.update(state["aliases"])
+        self._names.former.update(state["former"])
         for name, ref in state["outputs"].items():
             self._names.entered(name)
             self._names.outputs[name] = ref

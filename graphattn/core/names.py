@@ -33,6 +33,8 @@ class Names:
         self.outputs: dict[str, Ref] = {}
         self.unnamed: set[str] = set()
         """The nodes that were given no name, until somebody looks at the graph."""
+        self.former: dict[str, str] = {}
+        """The names that nodes had until they were given one: these find them still."""
         self._owners: set[str] = set()
         """What stands before a dot in the name of a node or an output."""
         self._counts: dict[str, int] = {}
@@ -56,6 +58,8 @@ class Names:
         for table in (self.aliases, self.outputs):
             if name in table:
                 return table[name]
+        if name in self.former:
+            return Ref(self.former[name])
         owner, _, port = name.rpartition(".")
         node = self.nodes.get(owner) if port else None
         return Ref(owner, node.ports.index(port)) if node is not None and port in node.ports else None
@@ -92,8 +96,10 @@ class Names:
     # ------------------------------------------------------------ what is taken
 
     def taken(self, name: str) -> bool:
-        """Whether a node, a port, a scope, an alias or an output has this name."""
+        """Whether a node, a port, a scope, an alias or an output has this name, or a node had it."""
         if name in self._table or name in self.scopes or name in self.aliases or name in self.outputs:
+            return True
+        if name in self.former:
             return True
         if "." not in name:
             return False

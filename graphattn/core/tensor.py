@@ -31,11 +31,15 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide", "matmul")
 class Tensor:
     """A symbolic tensor: one output of one node of a graph. `@ + - * /` and `.T` build nodes."""
 
-    __slots__ = ("graph", "ref")
+    __slots__ = ("_ref", "graph")
 
     def __init__(self, graph: Graph, ref: Ref) -> None:
         self.graph = graph
-        self.ref = ref
+        self._ref = ref
+
+    @property
+    def ref(self) -> Ref:
+        return self.graph.current(self._ref)
 
     @property
     def node(self) -> Node:

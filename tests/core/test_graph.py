@@ -2,6 +2,7 @@
 
 import math
 import operator
+import pickle
 
 import networkx as nx
 import pytest
@@ -188,6 +189,18 @@ def test_named_where_it_is_made_or_later(g, x):
     g.output(w=inner)
     g.output(late=both)  # a scope keeps what is in it
     assert g.outputs["w"].name == "head0.weights" and g.outputs["late"].name == both.name
+
+
+def test_what_knew_a_node_before_it_was_named_finds_it(g, x):
+    scores = x @ x.T
+    before, other = scores.name, g.tensor(scores.name)
+    g.output(scores=scores)
+    assert other.name == scores.name == "scores" and g.tensor(before).name == "scores"
+    assert (other + 1).node.operands[0] == Ref("scores") and g.node(before) is g.node("scores")
+    assert pickle.loads(pickle.dumps(g)).tensor(before).name == "scores"
+    assert (x @ x.T).name == before + "_1"  # nothing else comes by that name
+    with pytest.raises(GraphError, match="the name is taken"):
+        g.relu(x, name=before)
 
 
 def test_names_stay_where_they_were_given_or_seen(g, x):
