@@ -68,6 +68,13 @@ def test_every_value_that_is_known_while_reading_is_that_of_the_runtime(path, mo
         assert np.allclose(mine, other, rtol=1e-6 if mine.dtype.kind == "f" else 0, atol=0), name
 
 
+def test_why_calls_tensors_by_their_whole_names():
+    (path,) = (p for p in MODELS if p.stem == "bert_script")
+    trace = load(path, feeds(onnx.load(path))).run()
+    told = str(trace.why("layer0.attention.self.attention.weights[0, 0, 2, 1]"))
+    assert "exp(/model/encoder/layer.0/attention/self/Mul_output_0[0, 0, 2, 1]" in told and "(0/" not in told
+
+
 @pytest.mark.slow
 @each_model
 def test_attention_is_found_and_nothing_changes_by_that(path):

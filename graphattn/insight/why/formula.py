@@ -79,7 +79,7 @@ class Names:
     without the name of that."""
 
     def __init__(self, derivation: Derivation, top: str) -> None:
-        parts = top.split(".")
+        parts = top.split(".") if "/" not in top else [top]  # a name of an ONNX model has no scopes
         self.top = top
         self.derivation = derivation
         self.scopes = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
