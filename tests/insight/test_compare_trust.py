@@ -10,7 +10,7 @@ import pytest
 import trust
 
 from graphattn import Graph, GraphError, run
-from graphattn.builtin import specimen
+from graphattn.builtin import random_feeds, specimen
 from graphattn.core.rounded import BFLOAT16, FORMATS
 from graphattn.insight.compare import compare
 from graphattn.insight.compare.printed import EXACT, Print, print_of_numbers, print_of_texts
@@ -107,6 +107,30 @@ def test_what_nothing_was_compared_with_is_said_first():
     ):
         assert_close(trace, tensors)
     assert assert_close(trace, tensors, ignore=["cache", "st*"]).agrees
+
+
+@pytest.mark.parametrize("last", ["x", "y"])
+def test_a_result_that_nothing_is_known_to_be_leaves_the_verdict_open(last):
+    """Wrong, and by no relation: that it is missing beside all that agrees is not agreement."""
+    g = Graph("two_layers")
+    x = g.input("x", (3, 4))
+    hidden = g.tanh(x, name="hidden")
+    g.output(out=g.matmul(g.softmax(hidden, name="weights"), g.parameter("w", (4, 5)), name="out"))
+    trace = run(g, random_feeds(g, seed=1))
+    wrong = [[math.sin(17 * i + 5 * j) for j in range(5)] for i in range(3)]
+    theirs = {name: trace[name] for name in ("x", "w", "hidden", "weights")}
+    for spare in ("o", "y"):
+        theirs[spare] = wrong
+    theirs[last] = theirs.pop(last)
+    found = compare(trace, theirs)
+    assert not found.agrees and found.verdict == ("different" if last == "y" else "undecided")
+    if last == "x":
+        assert found.open_results == {"out": ["o", "y"]}
+        assert str(found).startswith(
+            "undecided: 4 tensors agree, but which of yours is the result out is not known"
+        )
+        assert compare(trace, theirs, names={"out": "y"}).verdict == "different"
+        assert compare(trace, {name: t for name, t in theirs.items() if name not in ("o", "y")}).agrees
 
 
 def test_nan_in_an_input_hides_no_leak_after_it():

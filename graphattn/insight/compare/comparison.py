@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from textwrap import shorten
 from typing import Any
 
@@ -113,10 +114,11 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """ "the same", "different", or "undecided": printed with too few digits to tell."""
+        """ "the same", "different", or "undecided": printed with too few digits to tell, or the result may be
+        among what was compared with nothing."""
         if self.divergences:
             return "different"
-        return "undecided" if self.undecided else "the same"
+        return "undecided" if self.undecided or self.open_results else "the same"
 
     @property
     def agrees(self) -> bool:
@@ -132,6 +134,17 @@ class Comparison:
     def uncompared(self) -> list[str]:
         """The tensors of yours that nothing was compared with."""
         return self.alignment.yours_left
+
+    @cached_property
+    def open_results(self) -> dict[str, list[str]]:
+        """The results of the graph that nothing of yours was compared with, and what of yours may be each of
+        them: tensors that nothing was compared with, of as many cells."""
+        if self.flow is None:
+            return {}
+        left = [self.yours.tensors[name] for name in self.uncompared]
+        results = {t.name: t for t in self.flow.graph.outputs.values() if t.ref not in self.flow.names}
+        may_be = {name: [y.name for y in left if y.size == prod(t.shape)] for name, t in results.items()}
+        return {name: yours for name, yours in may_be.items() if yours}
 
     @property
     def only_ends(self) -> bool:

@@ -45,6 +45,8 @@ def headline(comparison: Comparison) -> str:
         line = _different(comparison, comparison.first)
     elif comparison.undecided:
         line = _undecided(comparison)
+    elif comparison.open_results:
+        line = _open(comparison)
     else:
         line = _same(comparison)
     left = comparison.uncompared
@@ -197,6 +199,14 @@ def _undecided(comparison: Comparison) -> str:
     names = listed([tensor.name for tensor in undecided], 4)
     count = f"{len(undecided)} of {len(comparison.tensors)} tensors"
     return f"undecided: {count} cannot be told from rounding: {names}"
+
+
+def _open(comparison: Comparison) -> str:
+    name, yours = next(iter(comparison.open_results.items()))
+    count = f"{counted(len(comparison.tensors), 'tensor')} agree"
+    return (
+        f"undecided: {count}, but which of yours is the result {name} is not known; name it: {name}={yours[-1]}"
+    )
 
 
 def _nearest(comparison: Comparison) -> list[str]:
