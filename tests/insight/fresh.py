@@ -1,5 +1,5 @@
-"""A Llama-like block in numpy, right, or wrong as people get it wrong who think in arrays; written before the
-generators were looked at.
+"""A Llama-like block in numpy, right, or wrong as people get it wrong who think in arrays. Some of the
+generators came after these cases.
 
     block(feeds, wrong=None) -> y         numpy, which shares nothing with graphattn
     intended() -> Graph                   the same block as a graph

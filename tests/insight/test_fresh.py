@@ -1,4 +1,4 @@
-"""Mistakes of who thinks in arrays, written in numpy before the generators were looked at, are named."""
+"""Mistakes of people who think in arrays, written in numpy, are named."""
 
 import fresh
 import pytest
