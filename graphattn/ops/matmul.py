@@ -32,7 +32,13 @@ def shape(a: Spec, b: Spec, *, absorb_zeros: bool = False) -> Spec:
 
 
 def matmul(a, b, dot):
-    """Rows of a times columns of b. Each column is read once: its cells lie far apart."""
+    """Rows of a times columns of b."""
+    columns = list(zip(*b))
+    return [[dot(row, column) for column in columns] for row in map(tuple, a)]
+
+
+def matmul_packed(a, b, dot):
+    """As matmul, where b is large: each of its columns is made once, used for all of a, and let go."""
     rows = list(map(tuple, a))
     columns = [[dot(row, column) for row in rows] for column in zip(*b)]
     return list(map(list, zip(*columns))) if columns else [[] for _ in rows]
@@ -64,7 +70,9 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
         return Kernel(matmul_empty, 2, 2, columns=b.shape[-1], zero=numbers.lift(0))
     if absorb_zeros:
         return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, finite=numbers.finite, zero=numbers.lift(0))
-    if b.value is not None and b.rank == 2 and not isinstance(b.value, Packed):
+    if isinstance(b.value, Packed):
+        return Kernel(matmul_packed, 2, 2, by_rows=True, dot=numbers.dot)
+    if b.value is not None and b.rank == 2:
         return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
     return Kernel(matmul, 2, 2, by_rows=True, dot=numbers.dot)
 

@@ -137,12 +137,13 @@ class Comparison:
 
     @cached_property
     def open_results(self) -> dict[str, list[str]]:
-        """The results of the graph that nothing of yours was compared with, and what of yours may be each of
+        """The results of the reference that nothing was compared with, and what of yours may be each of
         them: tensors that nothing was compared with, of as many cells."""
         if self.flow is None:
             return {}
         left = [self.yours.tensors[name] for name in self.uncompared]
-        results = {t.name: t for t in self.flow.graph.outputs.values() if t.ref not in self.flow.names}
+        open_names = set(self.alignment.reference_left)
+        results = {t.name: t for t in self.flow.graph.outputs.values() if t.name in open_names}
         may_be = {name: [y.name for y in left if y.size == prod(t.shape)] for name, t in results.items()}
         return {name: yours for name, yours in may_be.items() if yours}
 
