@@ -150,7 +150,7 @@ def test_a_live_module_agrees_by_path():
 
 FAULTS = {
     "no scale": ({"scale": False}, "without the scale blocks0.attention.attention.scaled", "× 2.828427"),
-    "mask turned": ({"inverted": True}, "masked_visible transposed as mask", "but for its mask"),
+    "mask turned": ({"inverted": True}, "masked_visible transposed in the mask", "but for its mask"),
 }
 
 
