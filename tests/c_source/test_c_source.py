@@ -102,6 +102,7 @@ def test_a_wrong_formula_would_be_seen(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph_name", ["double", "log", "t"])
 def test_names_that_c_keeps_to_itself(graph_name, tmp_path):
     graph = Graph(graph_name)

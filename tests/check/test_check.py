@@ -74,6 +74,7 @@ def test_files_that_misbehave(text, words, tmp_path, contract):
     assert not grade.right and words in grade.problem, grade.problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, words",
     [("def softmax(:", "invalid syntax"), ("import time\ntime.sleep(99)", "did not finish within 0.1 seconds")],
@@ -99,6 +100,7 @@ def test_a_property_alone_is_said_to_be_one(old, new, words, tmp_path, contract)
     assert grade.right and grade.note.startswith("any vectors pass that differ") and words in grade.note
 
 
+@pytest.mark.slow
 def test_mistakes_in_what_is_called_are_not_its_own(tmp_path, contract):
     unscaled = changed((" / math.sqrt(d)", ""))
     grade = graded(written(tmp_path, unscaled), contract["multi_head"], FAST, wrongs=["softmax", "attention"])

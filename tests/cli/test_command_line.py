@@ -473,6 +473,7 @@ def test_ops_refuses(refused):
 # ---------------------------------------------------------------- experiments
 
 
+@pytest.mark.slow
 def test_experiments(cli):
     status, out, err = cli("experiments", "-o", "there")
     names = ["02-scale.txt", "05-perm.txt", "08-notes.md", "model.py"]

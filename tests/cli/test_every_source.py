@@ -101,6 +101,7 @@ def called(source, folder):
     return (str(folder / ("csv" if source in TRACES[2:] else source)),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     "source", [pytest.param(s, marks=pytest.mark.slow) if s == "program.pt2" else s for s in SOURCES]

@@ -47,6 +47,7 @@ def test_it_is_sound_markdown():
     assert all(len(line) == len(line.rstrip()) for line in page().splitlines())
 
 
+@pytest.mark.slow
 def test_from_the_command_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for args, text in ((["--markdown"], page()), (["softmax", "--markdown"], section(OPS["softmax"]))):

@@ -77,6 +77,7 @@ def test_a_file_is_graded_in_a_locale_of_ascii(tmp_path):
     assert (status, err) == (1, b"") and b"wrong  softmax" in out
 
 
+@pytest.mark.slow
 def test_demo_in_ascii(tmp_path):
     status, out, err = call("demo", "abab", "-o", str(tmp_path / "there"), PYTHONIOENCODING="ascii")
     assert (status, err) == (0, b"") and "/ sqrt16" in out.decode("ascii") and b"\x1b" not in out

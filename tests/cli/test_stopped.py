@@ -29,6 +29,7 @@ def test_each_command_that_writes_is_stopped():
     assert {line.split()[0] for line in WRITING}.union(ELSEWHERE) == set(commands.names())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", WRITING)
 def test_stopped_while_writing(line, tmp_path, monkeypatch):
     """Stopped at the last moment before a file takes its place, and with a file of old there."""

@@ -153,6 +153,7 @@ COMPILERS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [trace, odd, kept])
 @pytest.mark.parametrize("language", COMPILERS)
 def test_c_reads_its_header(make, language, tmp_path):

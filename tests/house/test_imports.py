@@ -173,6 +173,7 @@ def test_every_package_is_installed():
     assert set(settings["tool"]["setuptools"]["packages"]) == packages
 
 
+@pytest.mark.slow
 def test_every_door_is_used():
     used = {door(found) for found in imports()}
     assert set(DOORS) - used == set()

@@ -24,6 +24,7 @@ def block():
     return given.graph, given.feeds, run(given.graph, given.feeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", PRINTS)
 @pytest.mark.parametrize("seen", [
     ("attention.q",), ("norm", "attention.head1.scores"), ("attention.head0.weights", "residual"),
@@ -112,6 +113,7 @@ def test_two_mistakes_are_told_as_two():
     assert "and: yours is this graph with multiply=6 instead of 3 in the scale tripled (· 3)" in told
 
 
+@pytest.mark.slow
 def test_what_explains_a_part_says_so():
     graph, feeds, weights = two()
     found = diagnose(
@@ -174,6 +176,7 @@ def test_numbers_of_tokens_in_yours_are_fed():
     assert not found.agrees
 
 
+@pytest.mark.slow
 def test_names_that_compare_knows_are_known(block):
     graph, feeds, right = block
     heads = {which: [right[f"attention.head{h}.{which}"] for h in (0, 1)] for which in ("scores", "weights")}

@@ -80,6 +80,7 @@ def test_too_few_digits_decide_nothing():
     assert not diagnose(graph, feeds, {"y": right}).notes
 
 
+@pytest.mark.slow
 def test_what_nothing_explains_says_what_to_look_at(block):
     graph, feeds, right = block
     noise = each(right["Y"], lambda c: math.sin(1000 * c))

@@ -13,6 +13,7 @@ QUICK = ("qk-norm before the split", "softmax over all", "one qk gamma", "no up"
 SLOW = [what for what in fresh.CASES if what not in QUICK and what not in UNNAMED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", QUICK)
 def test_a_fresh_mistake_is_named(what):
     pytest.importorskip("numpy")

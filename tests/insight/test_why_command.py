@@ -50,6 +50,7 @@ def test_options(cli):
     assert cli(*BLOCK, "head0.weights", "--", "-1", "-2")[1] == f"{trace().why('head0.weights', 2, 1)}\n"
 
 
+@pytest.mark.slow
 def test_all_the_way_down(cli):
     status, out, _ = cli(*BLOCK, "Y", "cat", "0", "--depth", "all", "--json", "-o", "why.json")
     document = json.loads(Path("why.json").read_text(encoding="utf-8"))

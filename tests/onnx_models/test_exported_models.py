@@ -34,6 +34,7 @@ def test_every_intermediate_is_that_of_the_runtime(path):
     assert count > 35
 
 
+@pytest.mark.slow
 @each_model
 def test_every_intermediate_is_that_of_the_reference_in_double(path):
     model = in_double(onnx.load(path))

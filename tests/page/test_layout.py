@@ -55,6 +55,7 @@ def centre(box: Any) -> float:
     return box["x"] + box["width"] / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 def test_what_is_above_an_opened_box_stays(name, node):
     """With its top centre kept in place, nothing above it moves up or down, and little sideways."""
@@ -121,6 +122,7 @@ def test_nothing_overlaps(name, node):
         assert all(b["x"] >= 0 and b["x"] + b["width"] <= picture["width"] for b in picture["boxes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoders", [1, 3])
 def test_decoders_stand_beside_their_encoder(node, decoders):
     graph = Graph("transformer")

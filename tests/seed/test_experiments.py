@@ -86,6 +86,7 @@ def test_model_py_alone_gives_our_numbers_bit_for_bit(written, tmp_path):
     assert found.rstrip("\n") == repr(expected)
 
 
+@pytest.mark.slow
 def test_model_py_passes_the_seeds_own_checks(written, tmp_path):
     code = """import model
 assert [round(w, 4) for w in model.softmax([1, 2, 3])] == [0.09, 0.2447, 0.6652]

@@ -125,6 +125,7 @@ def test_formulas_are_short_and_of_safe_functions():
     assert {name for text in written for name in re.findall(r"([A-Z.]+)\(", text)} <= SAFE
 
 
+@pytest.mark.slow
 def test_two_writes_give_the_same_bytes():
     assert workbook(block()) == workbook(block())
 
