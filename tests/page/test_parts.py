@@ -21,8 +21,6 @@ from graphattn.insight.why.formula import joined
 
 pytestmark = pytest.mark.slow
 EXPLAINED_CELLS = 250
-SOURCE_CELLS = (10_000, 50)
-"""Of each tensor, the most whose sources are looked at: all of most runs, some of the toy model."""
 
 
 @functools.cache
@@ -99,7 +97,7 @@ def test_source_cells_are_those_of_python(name, node):
     trace = runs(name)
     fine = trace.graph.at("primitive")
     written = contents(trace)
-    told = node({"job": "sources", "page": packed(written), "most": SOURCE_CELLS[name == "toy"]})
+    told = node({"job": "sources", "page": packed(written), "most": 1_000_000})
     found = {t["name"]: t["makers"] for t in told}
     document = written.document
     places = {fine.resolve(t["name"]): i for i, t in enumerate(document["tensors"])}
@@ -118,15 +116,13 @@ def test_source_cells_are_those_of_python(name, node):
                 continue
             specs = padded(op, fine.operand_specs(operands))
             more = {"port": port} if len(what.ports) > 1 else {}
-            every = list(nested.indices(tensor["shape"]))
-            step = max(1, len(every) // SOURCE_CELLS[name == "toy"])
-            for at in range(0, len(every), step):
-                tree = op.explain(every[at], *specs, **what.attributes, **more)
+            for cell, shown in zip(nested.indices(tensor["shape"]), cells, strict=True):
+                tree = op.explain(cell, *specs, **what.attributes, **more)
                 plain = [c for c in sources(tree) if all(isinstance(i, int) for i in c.index)]
                 theirs = {(c.slot, flat(specs[c.slot].shape, c.index)) for c in plain}
-                mine = {tuple(source) for source in cells[at // step]}
+                mine = {tuple(source) for source in shown}
                 assert theirs <= mine and (theirs == mine or len(plain) < len(list(sources(tree)))), (
-                    what.name, every[at], name_of_port,
+                    what.name, cell, name_of_port,
                 )  # fmt: skip
                 checked += 1
     assert checked > 50
