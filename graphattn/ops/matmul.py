@@ -37,7 +37,11 @@ def matmul(a, b, dot):
     return [[dot(row, column) for column in columns] for row in map(tuple, a)]
 
 
-def matmul_packed(a, b, dot):
+LARGE = 10_000
+"""Of so many cells, the columns of b are not all made at once."""
+
+
+def matmul_large(a, b, dot):
     """As matmul, where b is large: each of its columns is made once, used for all of a, and let go."""
     rows = list(map(tuple, a))
     columns = [[dot(row, column) for row in rows] for column in zip(*b)]
@@ -70,11 +74,10 @@ def kernel(numbers: Numbers, a: Spec, b: Spec, *, absorb_zeros) -> Kernel:
         return Kernel(matmul_empty, 2, 2, columns=b.shape[-1], zero=numbers.lift(0))
     if absorb_zeros:
         return Kernel(matmul_absorbing, 2, 2, dot=numbers.dot, finite=numbers.finite, zero=numbers.lift(0))
-    if isinstance(b.value, Packed):
-        return Kernel(matmul_packed, 2, 2, by_rows=True, dot=numbers.dot)
-    if b.value is not None and b.rank == 2:
+    if b.value is not None and b.rank == 2 and not isinstance(b.value, Packed):
         return Kernel(matmul_constant, 2, 2, dot=numbers.dot, columns=list(zip(*b.value, strict=True)))
-    return Kernel(matmul, 2, 2, by_rows=True, dot=numbers.dot)
+    times = matmul_large if b.shape[-2] * b.shape[-1] > LARGE else matmul
+    return Kernel(times, 2, 2, by_rows=True, dot=numbers.dot)
 
 
 def gradient(g, dy, y, a, b, *, absorb_zeros):

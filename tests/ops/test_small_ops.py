@@ -301,3 +301,19 @@ def test_alibi_is_the_papers_on_the_visible_side_and_mirrored_beyond():
     assert bias == [list(column) for column in zip(*bias, strict=True)]
     (decoding,) = value("alibi_bias", heads=1, n=1, n_k=3, offset=2)
     assert decoding == bias[2:]
+
+
+@pytest.mark.parametrize("columns", [4, 4096])
+def test_a_large_product_has_the_bits_of_small_ones(columns):
+    """Each column of it is that of a product with this column alone."""
+    dice = random.Random(0)
+    a, b = ([[dice.gauss(0, 1) for _ in range(m)] for _ in range(n)] for n, m in ((3, 5), (5, columns)))
+
+    def product(b):
+        g = Graph("product")
+        g.output(y=g.matmul(g.input("a", (3, 5)), g.input("b", (5, len(b[0])))))
+        return run(g, {"a": a, "b": b})["y"]
+
+    y = product(b)
+    for j in range(0, columns, columns // 4):
+        assert [row[j : j + 1] for row in y] == product([row[j : j + 1] for row in b])
