@@ -14,6 +14,7 @@ side of A4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ WIDTH, HEIGHT = 794, 1119
 MARGIN = 40
 LEFT = MARGIN + 22
 """Where panels begin: arrows pass between there and the margin."""
+ROOM = WIDTH - MARGIN + 8 - LEFT
+"""How wide all that stands side by side may be."""
 TOP, BOTTOM = 104, HEIGHT - 52
 SIZES = (42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 21, 20, 19)
 """The sides of a square; the largest is taken that needs the fewest sides of paper (19 is 5 mm)."""
@@ -116,13 +119,19 @@ class Page:
 
 
 def pages(sheet: Sheet) -> list[Page]:
-    """The sides of a sheet: one, where the smallest squares fit on it."""
+    """The sides of a sheet: one, where the smallest squares fit on it; nothing stands beyond the edge where
+    smaller squares help."""
     best: list[list[Item]] = []
+    least = (True, math.inf)
     for side in SIZES:
-        placed = list(_packed(sheet, side))
-        if not best or len(placed) < len(best):
-            best = placed
-        if len(best) == 1:
+        groups = list(_grouped(sheet.steps, side))
+        panels = [_panel(step, then, side) for step, then in groups]
+        beyond = any(panel.width > ROOM for panel in panels)
+        follows = [step.follows for step, _ in groups]
+        placed = list(_packed([*panels, _checks(sheet)], follows))
+        if (beyond, len(placed)) < least:
+            best, least = placed, (beyond, len(placed))
+        if least == (False, 1):
             break
     return [Page(items) for items in best]
 
@@ -148,9 +157,8 @@ class Column:
 Shelf = list[Column]
 
 
-def _packed(sheet: Sheet, side: float) -> Iterator[list[Item]]:
-    """The items of each side of paper."""
-    panels = [*_panels(sheet.steps, side), _checks(sheet)]
+def _packed(panels: Sequence[Panel], reads: Sequence[bool]) -> Iterator[list[Item]]:
+    """The items of each side of paper; `reads`: whether each panel reads what the one before it made."""
     shelves = _shelves(panels)
     sides: list[list[Shelf]] = [[]]
     used = 0.0
@@ -161,7 +169,7 @@ def _packed(sheet: Sheet, side: float) -> Iterator[list[Item]]:
             used = 0.0
         sides[-1].append(shelf)
         used += height + DOWN
-    follows = {id(p): step for p, step in zip(panels, _follows(sheet.steps), strict=False)}
+    follows = {id(panel): read for panel, read in zip(panels, reads)}
     for chosen in sides:
         yield list(_placed(chosen, follows))
 
@@ -189,7 +197,7 @@ def _shelf(panels: Sequence[Panel]) -> Iterator[Shelf]:
             else:
                 columns[-1].panels.append(panel)
         width = sum(column.width for column in columns) + ACROSS * (len(columns) - 1)
-        fits = LEFT + width <= WIDTH - MARGIN + 8 and _height(columns) <= BOTTOM - TOP
+        fits = width <= ROOM and _height(columns) <= BOTTOM - TOP
         if (len(columns) > 1 and fits) or len(panels) == 1:
             yield columns
 
@@ -198,18 +206,13 @@ def _height(shelf: Shelf) -> float:
     return max(column.height for column in shelf)
 
 
-def _follows(steps: Sequence[Step]) -> list[bool]:
-    """For each panel, whether it reads what the panel before it made."""
-    return [step.follows for step, first in zip(steps, _firsts(steps), strict=True) if first]
-
-
-def _firsts(steps: Sequence[Step]) -> list[bool]:
-    """Whether each step begins a panel."""
-    found: list[bool] = []
-    for step in steps:
-        joins = _joins(step) and bool(found) and found[-1]
-        found.append(not joins)
-    return found
+def _grouped(steps: Sequence[Step], side: float) -> Iterator[tuple[Step, Step | None]]:
+    """The step of each panel, and the next one where it shares the panel and both fit across the paper."""
+    rest = list(steps)
+    while rest:
+        step = rest.pop(0)
+        joined = bool(rest) and _joins(rest[0]) and _panel(step, rest[0], side).width <= ROOM
+        yield step, rest.pop(0) if joined else None
 
 
 def _joins(step: Step) -> bool:
@@ -268,13 +271,6 @@ def _moved(item: Item, x: float, y: float) -> Item:
 
 
 # ---------------------------------------------------------------- one panel
-
-
-def _panels(steps: Sequence[Step], side: float) -> Iterator[Panel]:
-    firsts = [*_firsts(steps), True]
-    for step, joined in zip(steps, (not first for first in firsts[1:]), strict=True):
-        if _firsts(steps)[step.number - steps[0].number]:
-            yield _panel(step, steps[step.number - steps[0].number + 1] if joined else None, side)
 
 
 def _panel(step: Step, then: Step | None, side: float) -> Panel:
@@ -393,6 +389,10 @@ def _name_width(box: Box, shape: bool = False) -> float:
     return name + (5 + text_width(box.shape, LABEL) if shape else 0)
 
 
+def _name(grid: Grid) -> str:
+    return f"{grid.box.name} (copy from step {grid.box.source})" if grid.copied else grid.box.name
+
+
 def grid_rows(grid: Grid | None) -> int:
     """The rows of a grid; 0 where there is none."""
     return 0 if grid is None else grid.box.size[0]
@@ -405,7 +405,7 @@ def _captioned(panel: Panel, grid: Grid, shape: bool = True, labels: bool = True
         for j, label in enumerate(box.columns):
             panel.add(Words(grid.x + (j + 0.5) * grid.side, y, label, LABEL, "label", "middle"))
         y -= LABEL_LINE
-    name = f"{box.name} (copy from step {box.source})" if grid.copied else box.name
+    name = _name(grid)
     told = box.shape if shape and not grid.copied else ""
     panel.add(grid, Words(grid.x, y, name, LABEL + 1, "name"))
     if told:
@@ -424,7 +424,8 @@ def _product(panel: Panel, step: Step, head: float, side: float) -> Grid:
         panel.add(Words(x - 6, y + (i + 0.5) * side + 4, label, LABEL, "label", "end"))
     _captioned(panel, left)
     panel.entry = (0.0, y + left.height / 2)
-    right = max(x + left.width + MEET, x + _name_width(step.left, not left.copied) + 12)
+    named = text_width(_name(left), LABEL + 1, bold=True) if left.copied else _name_width(step.left, True)
+    right = max(x + left.width + MEET, x + named + 12)
     return _meet(panel, step, right, head, side, left)
 
 

@@ -13,7 +13,8 @@ from graphattn.builtin import specimen
 from graphattn.cli import main
 from graphattn.core import nested
 from graphattn.core.op import OPS
-from graphattn.dumps.worksheet.layout import BOTTOM, MARGIN, WIDTH, Grid, Words, pages
+from graphattn.dumps.letters import text_width
+from graphattn.dumps.worksheet.layout import BOTTOM, LABEL, MARGIN, WIDTH, Grid, Words, pages
 from graphattn.dumps.worksheet.markdown import markdown
 from graphattn.dumps.worksheet.page import ANSWER, page
 from graphattn.worksheet import worksheet
@@ -23,6 +24,8 @@ from graphattn.worksheet.contents import written
 def sheets():
     yield attention(labels=WORDS)
     yield attention(n=4)
+    for n, causal in ((3, True), (3, False), (4, False)):  # wider than the paper where both steps share a panel
+        yield worksheet(specimen("attention", n=n, d=4, causal=causal).graph, ["weights", "out"], seed=4)
     graph = Graph("norm")
     graph.output(Y=graph.layernorm(graph.input("X", (3, 4), ("token", "feature")), name="Y"))
     yield worksheet(graph, seed=3)
@@ -91,6 +94,11 @@ def test_everything_is_on_the_paper_and_no_box_on_another():
                     assert apart or a.y + a.height <= b.y or b.y + b.height <= a.y, (a.box.name, b.box.name)
             texts = [item for item in side.items if isinstance(item, Words)]
             assert all(0 <= words.x <= WIDTH - MARGIN / 2 for words in texts)
+            assert all(words.size >= LABEL for words in texts), "too small to read"
+            for words in (w for w in texts if w.role == "name"):
+                wide = text_width(words.text, words.size, bold=True)
+                struck = [b for b in grids if b.y < words.y and words.y - 8 < b.y + b.height]
+                assert all(words.x + wide <= b.x or b.x + b.width <= words.x for b in struck), words.text
 
 
 def test_a_product_stands_where_its_operands_meet():
