@@ -130,8 +130,9 @@ class Assembly:
         return x
 
     def layer(self, i: int, x: Tensor, **given: Any) -> Tensor:
-        """Layer number i as one node."""
-        return self.graph.encoder_layer(x, **given, name=f"layer{i}", title=f"Layer {i}")
+        """Layer number i as one node; a causal one goes on from earlier tokens, where there are any."""
+        past = self._past_of(i) if given.get("causal") else {}
+        return self.graph.encoder_layer(x, **given, **past, name=f"layer{i}", title=f"Layer {i}")
 
     # ------------------------------------------------------------ what models begin with
 
@@ -199,7 +200,7 @@ class Assembly:
         self.weights.ignore(re.escape(stored))
         return self.graph.tensor("token_table")
 
-    def past(self, i: int) -> dict[str, Any]:
+    def _past_of(self, i: int) -> dict[str, Any]:
         """Keys and values of earlier tokens for layer i, where there are any, and how many."""
         self.continues = True
         if self._past is None:

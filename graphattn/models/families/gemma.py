@@ -44,7 +44,7 @@ def layers(
         for operand, stored in gains.items():
             letter = "e" if operand in llama.HEAD_NORMS else "d"
             weights[operand] = gain(a, f"layer{i}_{operand}", f"layers.{i}.{stored}", letter)
-        x = a.layer(i, x, **weights, **settings, **a.past(i), **own(i))
+        x = a.layer(i, x, **weights, **settings, **own(i))
     return x
 
 

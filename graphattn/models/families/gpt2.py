@@ -55,7 +55,7 @@ def build(a: Assembly) -> Tensor:
     x = a.sum(tokens, a.position_embedding("wpe.weight"), name="x", title="residual stream")
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", "", layer(a, f"h.{i}."))
-        x = a.layer(i, x, **weights, **settings, **a.past(i), scale=scale[i])
+        x = a.layer(i, x, **weights, **settings, scale=scale[i])
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "ln_f", eps)

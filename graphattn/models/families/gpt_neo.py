@@ -55,7 +55,7 @@ def build(a: Assembly) -> Tensor:
     x = a.sum(tokens, a.position_embedding("wpe.weight"), name="x", title="residual stream")
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", f"h.{i}.", LAYER)
-        x = a.layer(i, x, **weights, **settings, **a.past(i), window=windows[kinds[i]])
+        x = a.layer(i, x, **weights, **settings, window=windows[kinds[i]])
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "ln_f", eps)

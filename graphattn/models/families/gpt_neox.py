@@ -56,7 +56,7 @@ def build(a: Assembly) -> Tensor:
         if biased:
             table["b_o"] = ("attention.dense.bias", "d")
         weights = a.parameters(f"layer{i}", f"layers.{i}.", table)
-        x = a.layer(i, x, **weights, **settings, **a.past(i))
+        x = a.layer(i, x, **weights, **settings)
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layer_norm", eps)

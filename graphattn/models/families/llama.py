@@ -93,7 +93,7 @@ def layers(
     """Every layer that is built; `windows` for those that see only so many tokens back."""
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", f"layers.{i}.", table)
-        x = a.layer(i, x, **weights, **settings, **a.past(i), window=(windows or {}).get(i))
+        x = a.layer(i, x, **weights, **settings, window=(windows or {}).get(i))
     return x
 
 

@@ -44,18 +44,19 @@ def build(a: Assembly) -> Tensor:
     c.need("word_embed_proj_dim", d)
     for always in ("do_layer_norm_before", "enable_bias", "layer_norm_elementwise_affine"):
         c.need(always, True)
-    settings = {
-        "heads": c.size("num_attention_heads", 12),
-        "activation": a.activation("activation_function", "relu"),
-        "eps": EPS,
-        "causal": True,
-    }
     tied = c.flag("tie_word_embeddings", True)
     tokens = a.token_embedding("embed_tokens.weight", whole=a.whole and tied)
     positions = a.position_embedding("embed_positions.weight", start=FIRST)
     x = a.sum(tokens, positions, name="x", title="residual stream")
-    for i in range(a.layers):
-        x = a.layer(i, x, **a.parameters(f"layer{i}", f"layers.{i}.", LAYER), **settings, **a.past(i))
+    x = a.encoder(
+        x,
+        "layers.{}.",
+        LAYER,
+        heads=c.size("num_attention_heads", 12),
+        activation=a.activation("activation_function", "relu"),
+        eps=EPS,
+        causal=True,
+    )
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layer_norm", EPS)

@@ -56,7 +56,7 @@ def build(a: Assembly) -> Tensor:
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", f"layers.{i}.", LAYER)
         both = {"gamma_2": weights["gamma_1"], "beta_2": weights["beta_1"]}
-        x = a.layer(i, x, **weights, **both, **settings, **a.past(i))
+        x = a.layer(i, x, **weights, **both, **settings)
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layernorm", eps)

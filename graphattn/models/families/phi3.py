@@ -19,7 +19,7 @@ def build(a: Assembly) -> Tensor:
     x = llama.embedded(a)
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", f"layers.{i}.", LAYER | apart(a, f"layers.{i}."))
-        x = a.layer(i, x, **weights, **settings, **a.past(i), window=windows.get(i))
+        x = a.layer(i, x, **weights, **settings, window=windows.get(i))
     return llama.finished(a, x, settings)
 
 
