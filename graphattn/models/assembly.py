@@ -64,6 +64,7 @@ class Assembly:
         self.start = 0 if past is None else past.length
         self.continues = False
         self._past = past
+        self._tied = False
         self.layers = 0
         self.sizes: dict[str, int] = {}
         self.feeds: dict[str, Any] = {}
@@ -136,11 +137,13 @@ class Assembly:
 
     # ------------------------------------------------------------ what models begin with
 
-    def token_embedding(self, stored: str, letters: str = "v d", whole: bool = False) -> Tensor:
-        """The rows of the token table that the text uses (all of them for `whole`), picked by id."""
+    def token_embedding(self, stored: str, letters: str = "v d", tied: bool = False) -> Tensor:
+        """The rows of the token table that the text uses, picked by id; all of them where the table is `tied`
+        to the head, and that is built."""
         table = self.take(stored, letters)
         ids = self.tokens.ids
-        if not whole:
+        self._tied = tied
+        if not (tied and self.whole):
             used = sorted(set(ids))
             table = table.rows(used)
             ids = tuple(map(used.index, ids))
@@ -192,10 +195,10 @@ class Assembly:
             place = self.tokens.ids.index(token)
             raise GraphError(f"token {place} is {what} (id {token}); expected a text without it")
 
-    def head(self, letters: str, stored: str = "lm_head.weight", tied: bool = False) -> Tensor:
+    def head(self, letters: str, stored: str = "lm_head.weight") -> Tensor:
         """The matrix that gives the logits: the token table where the two are tied (then the head need not
         be stored, and what is stored there is a copy), or else a tensor of its own."""
-        if not tied:
+        if not self._tied:
             return self.parameter("head", stored, letters, "head")
         self.weights.ignore(re.escape(stored))
         return self.graph.tensor("token_table")

@@ -25,8 +25,7 @@ def build(a: Assembly) -> Tensor:
 
 
 def embedded(a: Assembly) -> Tensor:
-    tied = a.config.flag("tie_word_embeddings", True)
-    tokens = a.token_embedding("embed_tokens.weight", whole=a.whole and tied)
+    tokens = a.token_embedding("embed_tokens.weight", tied=a.config.flag("tie_word_embeddings", True))
     return a.graph.multiply(tokens, math.sqrt(a.sizes["d"]), name="x", title="× √d")
 
 
@@ -51,12 +50,11 @@ def layers(
 def finished(a: Assembly, x: Tensor, settings: Mapping[str, Any]) -> Tensor:
     """The norm at the end, and the logits."""
     cap = a.config.get("final_logit_softcapping")
-    tied = a.config.flag("tie_word_embeddings", True)
     if not a.whole:
         return x
     gamma = gain(a, "norm_gamma", "norm.weight")
     x = a.graph.rmsnorm(x, gamma, eps=settings["eps"], name="norm", title="final RMSNorm")
-    a.next_token(x, a.head("v d", tied=tied), cap=cap)
+    a.next_token(x, a.head("v d"), cap=cap)
     return x
 
 

@@ -50,8 +50,7 @@ def build(a: Assembly) -> Tensor:
     }
     scale = scales(a, max(d // settings["heads"], 1))
     a.weights.ignore(*BUFFERS)
-    tied = c.flag("tie_word_embeddings", True)
-    tokens = a.token_embedding("wte.weight", whole=a.whole and tied)
+    tokens = a.token_embedding("wte.weight", tied=c.flag("tie_word_embeddings", True))
     x = a.sum(tokens, a.position_embedding("wpe.weight"), name="x", title="residual stream")
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", "", layer(a, f"h.{i}."))
@@ -59,7 +58,7 @@ def build(a: Assembly) -> Tensor:
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "ln_f", eps)
-    a.next_token(x, a.head("v d", tied=tied))
+    a.next_token(x, a.head("v d"))
     return x
 
 

@@ -49,8 +49,7 @@ def build(a: Assembly) -> Tensor:
         **rotary(a, d // heads, part=0.25),
     }
     biased = c.flag("attention_bias", True)
-    tied = c.flag("tie_word_embeddings", False)
-    x = a.token_embedding("embed_in.weight", whole=a.whole and tied)
+    x = a.token_embedding("embed_in.weight", tied=c.flag("tie_word_embeddings", False))
     for i in range(a.layers):
         table = LAYER | fused(a, f"layers.{i}.attention.query_key_value", heads, biased)
         if biased:
@@ -60,7 +59,7 @@ def build(a: Assembly) -> Tensor:
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layer_norm", eps)
-    a.next_token(x, a.head("v d", "embed_out.weight", tied=tied))
+    a.next_token(x, a.head("v d", "embed_out.weight"))
     return x
 
 

@@ -82,8 +82,7 @@ def sizes(
 
 
 def embedded(a: Assembly) -> Tensor:
-    tied = a.config.flag("tie_word_embeddings", False)
-    return a.token_embedding("embed_tokens.weight", whole=a.whole and tied)
+    return a.token_embedding("embed_tokens.weight", tied=a.config.flag("tie_word_embeddings", False))
 
 
 def layers(
@@ -115,5 +114,5 @@ def finished(a: Assembly, x: Tensor, settings: Mapping[str, Any]) -> Tensor:
         return x
     gamma = a.parameter("norm_gamma", "norm.weight", "d", "γ")
     x = a.graph.rmsnorm(x, gamma, eps=settings["eps"], name="norm", title="final RMSNorm")
-    a.next_token(x, a.head("v d", tied=a.config.flag("tie_word_embeddings", False)))
+    a.next_token(x, a.head("v d"))
     return x

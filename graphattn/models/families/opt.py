@@ -44,8 +44,7 @@ def build(a: Assembly) -> Tensor:
     c.need("word_embed_proj_dim", d)
     for always in ("do_layer_norm_before", "enable_bias", "layer_norm_elementwise_affine"):
         c.need(always, True)
-    tied = c.flag("tie_word_embeddings", True)
-    tokens = a.token_embedding("embed_tokens.weight", whole=a.whole and tied)
+    tokens = a.token_embedding("embed_tokens.weight", tied=c.flag("tie_word_embeddings", True))
     positions = a.position_embedding("embed_positions.weight", start=FIRST)
     x = a.sum(tokens, positions, name="x", title="residual stream")
     x = a.encoder(
@@ -60,5 +59,5 @@ def build(a: Assembly) -> Tensor:
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layer_norm", EPS)
-    a.next_token(x, a.head("v d", tied=tied))
+    a.next_token(x, a.head("v d"))
     return x

@@ -51,8 +51,7 @@ def build(a: Assembly) -> Tensor:
         "parallel": True,
         **rotary(a, width, part=0.5),
     }
-    tied = c.flag("tie_word_embeddings", False)
-    x = a.token_embedding("embed_tokens.weight", whole=a.whole and tied)
+    x = a.token_embedding("embed_tokens.weight", tied=c.flag("tie_word_embeddings", False))
     for i in range(a.layers):
         weights = a.parameters(f"layer{i}", f"layers.{i}.", LAYER)
         both = {"gamma_2": weights["gamma_1"], "beta_2": weights["beta_1"]}
@@ -60,5 +59,5 @@ def build(a: Assembly) -> Tensor:
     if not a.whole:
         return x
     x = a.layernorm(x, "norm", "final_layernorm", eps)
-    a.next_token(x, a.head("v d", tied=tied), a.parameter("head_bias", "lm_head.bias", "v", "b"))
+    a.next_token(x, a.head("v d"), a.parameter("head_bias", "lm_head.bias", "v", "b"))
     return x
