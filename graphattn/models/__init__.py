@@ -17,7 +17,7 @@ from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.specimen import Specimen
 from .assembly import Assembly, Past
-from .checkpoint import PICKLED, Checkpoint, refused_file
+from .checkpoint import Checkpoint
 from .config import Config
 from .families import family_of
 from .folder import Folder, is_model_folder
@@ -51,10 +51,8 @@ def pretrained(
     change what is computed and is not known, a tensor that is missing or of another shape, a text without
     tokens or longer than the model reads.
     """
-    path = folder.path if isinstance(folder, Folder) else Path(folder)
-    if path.suffix.lower() in PICKLED and path.is_file():
-        raise refused_file(path)
-    place = folder if isinstance(folder, Folder) else Folder(path)
+    place = folder if isinstance(folder, Folder) else Folder(folder)
+    path = place.path
     config = Config(place.json("config.json"), str(path / "config.json"))
     family = family_of(config.get("model_type"), config.where)
     vocabulary = config.size("vocab_size", family.VOCABULARY)

@@ -20,12 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..core.errors import GraphError, suggest
-from .folder import Folder
+from .folder import PICKLED, WHOLE, Folder, refused_file
 from .weight import CODES, Weight
 
-WHOLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 HEADER_LIMIT = 2**25
 """The longest header that is read, in bytes (100,000 tensors take some 10 MB)."""
 OLD = (("gamma", "weight"), ("beta", "bias"))
@@ -142,14 +140,6 @@ def _no_weights(folder: Folder) -> GraphError:
     if pickled:
         return refused_file(folder.path / pickled[0])
     return GraphError(f"{folder.path} has no {WHOLE} and no {INDEX}; expected one of them")
-
-
-def refused_file(path: Path) -> GraphError:
-    """What to say of a pickled file of weights."""
-    return GraphError(
-        f"{path} is pickled, which can run code and is never read; expected {WHOLE}, which transformers"
-        " writes: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)"
-    )
 
 
 def _of_file(path: Path) -> list[Stored]:

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 from ..core.errors import GraphError
 
 Read = TypeVar("Read")
+WHOLE = "model.safetensors"
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 JSON_LIMIT = 2**24
 """The largest config or index that is read, in bytes."""
 
@@ -29,10 +31,10 @@ class Folder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if self.path.suffix.lower() in PICKLED and self.path.is_file():
+            raise refused_file(self.path)
         if not self.path.is_dir():
-            raise GraphError(
-                f"{self.path} is not a folder; expected one with config.json and model.safetensors"
-            )
+            raise GraphError(f"{self.path} is not a folder; expected one with config.json and {WHOLE}")
         self._real = self.path.resolve()
         self._read: dict[str, Any] = {}
 
@@ -79,3 +81,11 @@ class Folder:
             expected = "an object" if kind is dict else "a list"
             raise GraphError(f"{where} holds a {type(found).__name__}; expected {expected}")
         return found
+
+
+def refused_file(path: Path) -> GraphError:
+    """What to say of a pickled file of weights."""
+    return GraphError(
+        f"{path} is pickled, which can run code and is never read; expected {WHOLE}, which transformers"
+        " writes: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)"
+    )

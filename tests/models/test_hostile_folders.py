@@ -11,7 +11,8 @@ from folders import FOLDERS, copied
 from safetensors import safe_open
 
 from graphattn.core.errors import GraphError
-from graphattn.models import pretrained
+from graphattn.models import pretrained, read_text
+from graphattn.models.generation import generate
 
 
 def refused(folder, **options) -> str:
@@ -93,6 +94,9 @@ def test_pickled_weights(tmp_path):
     assert "has no model.safetensors and no model.safetensors.index.json" in refused(folder)
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
     assert "is pickled, which can run code and is never read; expected model.safetensors" in refused(folder)
+    for read in (pretrained, read_text, lambda path, text: list(generate(path, text))):
+        with pytest.raises(GraphError, match="is pickled, which can run code and is never read"):
+            read(folder / "pytorch_model.bin", "some text")
 
 
 @pytest.mark.parametrize("cut", [0, 4, 8, 100, -1])
