@@ -48,6 +48,8 @@ export interface Skeleton {
   view: ViewRecord;
   items: Item[];
   ranks: number[][];
+  /** Of each item, where it stands in its rank. */
+  place: number[];
   chains: Chain[];
   links: Link[];
   nested: boolean;
@@ -96,8 +98,9 @@ function build(view: ViewRecord, nested: boolean): Skeleton {
   if (nested) for (const arrow of view.in) connect(port("in", arrow.tensor), arrow.to, { ...arrow, label: "" });
   for (const arrow of view.arrows) connect(arrow.from, arrow.to, arrow);
   if (nested) for (const arrow of view.out) connect(arrow.from, port("out", arrow.tensor), { ...arrow, label: "" } as never);
-  const found: Skeleton = { view, items, ranks: [], chains, links, nested };
+  const found: Skeleton = { view, items, ranks: [], place: [], chains, links, nested };
   found.ranks = ordered(found);
+  for (const row of found.ranks) row.forEach((item, at) => (found.place[item] = at));
   return found;
 }
 
@@ -409,7 +412,7 @@ function arrange({ scope, tag, view }: Place, views: Views, open: ReadonlySet<st
 
 /** Where an arrow meets an item: how far from its centre. Places are chosen as if all were closed: what opens
  * stays below what is above it, and its arrows bend to its ports. */
-function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged, closed = false): { from: Map<Chain, number>; to: Map<Chain, number> } {
+function ends({ skeleton: { items, chains, place }, widths, inner }: Arranged, closed = false): { from: Map<Chain, number>; to: Map<Chain, number> } {
   const from = new Map<Chain, number>();
   const to = new Map<Chain, number>();
   const leaving: Chain[][] = items.map(() => []);
@@ -418,8 +421,7 @@ function ends({ skeleton: { items, chains, ranks }, widths, inner }: Arranged, c
     leaving[chain.items[0]!]!.push(chain);
     arriving[chain.items.at(-1)!]!.push(chain);
   }
-  const place = new Map(ranks.flatMap((row) => row.map((item, at) => [item, at] as const)));
-  const aside = (chain: Chain, next: number) => (chain.kind === "residual" ? Infinity : place.get(chain.items.at(next)!)!);
+  const aside = (chain: Chain, next: number) => (chain.kind === "residual" ? Infinity : place[chain.items.at(next)!]!);
   items.forEach((item, i) => {
     arriving[i]!.sort((a, b) => aside(a, -2) - aside(b, -2) || 0);
     const within = inner[i];
@@ -464,7 +466,7 @@ function chainCells(chains: Chain[]): Map<Chain, number> {
 
 /** The centres: least squares of the bends of all arrows, rank by rank. */
 function spread(scope: Arranged): number[] {
-  const { items, ranks, links, chains } = scope.skeleton;
+  const { items, ranks, place, links, chains } = scope.skeleton;
   const { from, to } = ends(scope, true);
   const shift = new Map<string, [number, number]>();
   for (const chain of chains) {
@@ -479,13 +481,12 @@ function spread(scope: Arranged): number[] {
     near[a]!.push({ other: b, weight, offset: head - tail, above: false });
   }
   // what stands between several boxes stands in the middle of all they take, however wide one of them is
-  const place = new Map(ranks.flatMap((row) => row.map((item, at) => [item, at] as const)));
   items.forEach((_, hub) => {
     for (const above of [true, false]) {
       const around = near[hub]!.filter((n) => n.above === above && scope.inner[n.other] !== undefined && items[n.other]!.kind === "box");
-      const at = around.map((n) => place.get(n.other)!);
+      const at = around.map((n) => place[n.other]!);
       for (const link of around) {
-        const own = place.get(link.other)!;
+        const own = place[link.other]!;
         const side = Number(own === Math.max(...at)) - Number(own === Math.min(...at));
         const more = scope.inner[link.other] ? (side * (scope.widths[link.other]! - scope.skeleton.view.boxes[items[link.other]!.box]!.width)) / 2 : 0;
         link.offset += more;
@@ -552,10 +553,9 @@ function straighten(scope: Arranged, x: number[], from: Map<Chain, number>, to: 
 
 /** From where to where an item can move between those beside it. */
 function roomOf(scope: Arranged, x: number[]): (item: number) => [number, number] {
-  const { items, ranks } = scope.skeleton;
-  const place = new Map(ranks.flatMap((row) => row.map((item, at) => [item, at] as const)));
+  const { items, ranks, place } = scope.skeleton;
   return (item) => {
-    const [row, at] = [ranks[items[item]!.rank]!, place.get(item)!];
+    const [row, at] = [ranks[items[item]!.rank]!, place[item]!];
     const [before, after] = [row[at - 1], row[at + 1]];
     return [
       before === undefined ? -Infinity : x[before]! + apart(scope, before, item),
