@@ -4,7 +4,6 @@
 import contextlib
 import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -53,28 +52,25 @@ PAGES = {
 
 def pages() -> None:
     """Screenshots of pages, in few colours."""
+    sys.path.insert(0, str(FOLDER.parent / "tests" / "page"))
+    from browser import launched
     from PIL import Image
-    from playwright.sync_api import sync_playwright
 
     made = specimen("block", n=4, d=8, heads=2, causal=True)
     runs = {"toy": toy_induction("qmxbzqmxbz").run(), "block": made.run(labels={"token": WORDS})}
-    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+    with tempfile.TemporaryDirectory() as folder, contextlib.contextmanager(launched)() as reader:
         for name, (run, link, theme, typed) in PAGES.items():
-            page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
             path = runs[run].page(Path(folder) / f"{name}.html", theme=theme)
-            page.goto(path.as_uri() + link)
-            page.wait_for_selector("html[data-ready]", state="attached")
-            if typed:
-                page.locator("[data-number]").fill(typed)
-                page.keyboard.press("Enter")
-                page.wait_for_selector(".mark")
-            page.screenshot(path=FOLDER / name)
+            with reader.reading(path, link, viewport={"width": 1280, "height": 800}) as page:
+                if typed:
+                    page.locator("[data-number]").fill(typed)
+                    page.keyboard.press("Enter")
+                    page.wait_for_selector(".mark")
+                page.screenshot(path=FOLDER / name)
             Image.open(FOLDER / name).convert("RGB").quantize(192, dither=Image.Dither.NONE).save(
                 FOLDER / name, optimize=True
             )
             print(FOLDER / name)
-        browser.close()
 
 
 def by_hand() -> dict[str, str]:
