@@ -25,13 +25,18 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-g"]
 
 
-def computed(text, folder):
-    """What the program prints, as compare reads it: tensors by name, flat."""
+def printed(text, folder):
+    """What the program prints."""
     (folder / "model.c").write_text(text, encoding="utf-8")
     build = ["gcc", *STRICT, "-DGRAPHATTN_MAIN", "model.c", "-o", "model", "-lm"]
     subprocess.run(build, cwd=folder, check=True, capture_output=True)
-    told = subprocess.run([folder / "model"], capture_output=True, check=True, encoding="utf-8").stdout
-    return {name: list(nested.flat(value)) for name, value in read_plain_text(told, "what it prints").items()}
+    return subprocess.run([folder / "model"], capture_output=True, check=True, encoding="utf-8").stdout
+
+
+def computed(text, folder):
+    """The same as compare reads it: tensors by name, flat."""
+    told = read_plain_text(printed(text, folder), "what it prints")
+    return {name: list(nested.flat(value)) for name, value in told.items()}
 
 
 def ulps(a, b):
@@ -121,10 +126,7 @@ def test_compare_reads_what_the_program_prints(tmp_path):
     graph.embedding(table, ids, name="λ")
     graph.is_positive(x, name="mask")
     feeds = {"x": [[[0.1, -0.0, 5e-324]], [[math.inf, -math.inf, math.nan]]], "ids": [1, 0]}
-    computed(c_source(graph, feeds), tmp_path)
-    (tmp_path / "model.txt").write_text(
-        subprocess.run([tmp_path / "model"], capture_output=True, check=True, encoding="utf-8").stdout, "utf-8"
-    )
+    (tmp_path / "model.txt").write_text(printed(c_source(graph, feeds), tmp_path), "utf-8")
     found = compare(run(graph, feeds, allow_nonfinite=True), tmp_path / "model.txt", nan_equal=True)
     told = str(found)
     assert told.splitlines()[0] == "the same but for the rounding of float64: 8 tensors" and " 0 apart" in told
