@@ -215,7 +215,7 @@ export interface PlacedArrow {
   label: string;
   labelX: number;
   labelY: number;
-  anchor: "start" | "middle" | "end";
+  anchor: "start" | "end";
   role?: string;
   kind: string;
   tensor: number;
