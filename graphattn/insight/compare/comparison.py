@@ -43,6 +43,8 @@ class TensorComparison:
     status: str
     reach: Reach | None = None
     """What rounding can do there, where that was looked into."""
+    relations: list[Relation] | None = field(default=None, repr=False)
+    """What yours has to do with the reference, where that was looked for."""
 
     @property
     def name(self) -> str:

@@ -30,7 +30,12 @@ class Surroundings:
         self.matched, self.tolerances, self.rules = matched, tolerances, rules
 
     def relations(self, compared: TensorComparison) -> list[Relation]:
-        """What yours has to do with the reference, the simplest first."""
+        """What yours has to do with the reference, the simplest first; it is looked for once."""
+        if compared.relations is None:
+            compared.relations = self._related(compared)
+        return compared.relations
+
+    def _related(self, compared: TensorComparison) -> list[Relation]:
         pair = compared.pair
         key = pair.key if self.matched.side is self.matched.reference else pair.other
         largest = max((abs(x) for x in pair.reference.flat if finite(x) and not is_masked(x)), default=0.0)
