@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -25,29 +25,23 @@ class Dimensions:
     """The length of a row of the tensor itself."""
 
 
-VARIANCE = " variance ("
-"""Of a factor that may mean something else, that is no reading."""
-
-
 def meanings(factor: float, dimensions: Dimensions, rtol: float = 1e-9) -> list[str]:
     """The constants that a factor is, the likeliest first; one that is the same number by other
-    words (√d_k = 2 where d_k is 4) is listed too."""
+    words (√d_k = 2 where d_k is 4) is listed too. Only where there is none it is one of variances."""
+    return _meant(factor, known(dimensions), rtol) or _meant(factor, variances(dimensions), rtol)
+
+
+def _meant(factor: float, constants: Iterable[tuple[float, str]], rtol: float) -> list[str]:
     names: list[str] = []
-    for value, name in known(dimensions):
+    for value, name in constants:
         if abs(abs(factor) - value) <= rtol * value and name not in names:
             names.append(name if factor > 0 else f"−{name}")
-    return [name for name in names if VARIANCE not in name] or names
+    return names
 
 
 def known(dimensions: Dimensions) -> Iterator[tuple[float, str]]:
-    """Every constant with a name."""
-    sizes = {
-        "d_k": dimensions.d_k,
-        "d_model": dimensions.d_model,
-        "h": dimensions.h,
-        "n": dimensions.n,
-        "d": dimensions.width,
-    }
+    """Every constant with a name, those of variances aside."""
+    sizes = _sizes(dimensions)
     for power, form in ((0.5, "√{}"), (-0.5, "1/√{}"), (1.0, "{}"), (-1.0, "1/{}")):
         for name, size in sizes.items():
             if (
@@ -67,8 +61,6 @@ def known(dimensions: Dimensions) -> Iterator[tuple[float, str]]:
             continue
         yield float(size) ** 0.25, f"{name}^¼ ({name} = {size})"
         yield float(size) ** -0.25, f"{name}^−¼ ({name} = {size})"
-        yield math.sqrt((size - 1) / size), f"√(({name} − 1) / {name}), an unbiased variance ({name} = {size})"
-        yield math.sqrt(size / (size - 1)), f"√({name} / ({name} − 1)), a biased variance ({name} = {size})"
         yield size / (size - 1), f"{name} / ({name} − 1) ({name} = {size})"
         yield (size - 1) / size, f"({name} − 1) / {name} ({name} = {size})"
     yield from (
@@ -100,3 +92,22 @@ def known(dimensions: Dimensions) -> Iterator[tuple[float, str]]:
         (1000.0, "1000"),
         (0.001, "1/1000"),
     )
+
+
+def variances(dimensions: Dimensions) -> Iterator[tuple[float, str]]:
+    """What a standard deviation is of one whose variance is divided by n − 1 for n, or by n for n − 1."""
+    for name, size in _sizes(dimensions).items():
+        if size is not None and size > 1:
+            of = f"({name} = {size})"
+            yield math.sqrt((size - 1) / size), f"√(({name} − 1) / {name}), an unbiased variance {of}"
+            yield math.sqrt(size / (size - 1)), f"√({name} / ({name} − 1)), a biased variance {of}"
+
+
+def _sizes(dimensions: Dimensions) -> dict[str, int | None]:
+    return {
+        "d_k": dimensions.d_k,
+        "d_model": dimensions.d_model,
+        "h": dimensions.h,
+        "n": dimensions.n,
+        "d": dimensions.width,
+    }
