@@ -40,9 +40,12 @@ def localized(sides: Sides) -> Iterator[Relation]:
     n = len(a.rows)
     seen = [k for k, hidden in enumerate(sides.hidden_reference) if not (hidden and sides.hidden_yours[k])]
     beside = min(sum(k // width in rows for k in seen), sum(k % width in columns for k in seen))
-    if len(wrong) <= CELLS and 2 * len(wrong) < beside:
+    few = None
+    if len(wrong) <= CELLS:
         places = ", ".join(str(list(a.index(*divmod(k, width)))) for k in wrong)
-        yield Relation("some cells", f"the reference but for {places}", detail)
+        few = Relation("some cells", f"the reference but for {places}", detail)
+    if few is not None and 2 * len(wrong) < beside:
+        yield few
     elif len(rows) == 1 and n > 1:
         yield Relation(
             "one row", f"the reference but for row {rows[0]}" + _inside(sides, bad), {**detail, "row": rows[0]}
@@ -70,9 +73,8 @@ def localized(sides: Sides) -> Iterator[Relation]:
         )
     elif n == width and all(k // width == k % width for k in wrong):
         yield Relation("diagonal", "the reference but for the diagonal", detail)
-    elif len(wrong) <= CELLS:
-        places = ", ".join(str(list(a.index(*divmod(k, width)))) for k in wrong)
-        yield Relation("some cells", f"the reference but for {places}", detail)
+    elif few is not None:
+        yield few
     elif n == width and all(k % width > k // width for k in wrong):
         yield Relation("upper triangle", "the reference but for the cells above the diagonal", detail)
     elif n == width and all(k % width < k // width for k in wrong):
