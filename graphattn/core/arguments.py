@@ -115,15 +115,13 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
 def _operands_told(op: Op, specs: Sequence[Spec | None], named: Callable[[int], str]) -> Iterator[str]:
     """`q and k are x, token 3 × feature 4`: each tensor once; one that goes by the operand's own name is not
     named twice."""
-    tensors: dict[str, list[int]] = {}
+    tensors: dict[str, tuple[Spec, list[str]]] = {}
     for slot, spec in enumerate(specs):
         if spec is not None:
-            tensors.setdefault(named(slot), []).append(slot)
-    for tensor, slots in tensors.items():
-        operands = [op.operand_name(slot) for slot in slots]
-        of = describe(specs[slots[0]])  # pyright: ignore[reportArgumentType]
+            tensors.setdefault(named(slot), (spec, []))[1].append(op.operand_name(slot))
+    for tensor, (spec, operands) in tensors.items():
         told = "" if operands == [tensor] else f"{tensor}, "
-        yield f"{joined(operands)} {'is' if len(operands) == 1 else 'are'} {told}{of}"
+        yield f"{joined(operands)} {'is' if len(operands) == 1 else 'are'} {told}{describe(spec)}"
 
 
 def results(
