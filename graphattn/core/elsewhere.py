@@ -104,7 +104,7 @@ OPS = {
 """The name there: the builders here that do it."""
 
 NAMED = '(q @ k.T).named("scores") names what was given no name'
-VALUES = ("numpy", "item", "tolist", "detach", "cpu", "value", "values", "data", "eval", "array")
+VALUES = ("numpy", "item", "tolist", "to_list", "detach", "cpu", "value", "values", "data", "eval", "array")
 ATTRIBUTES = {
     **dict.fromkeys(VALUES, "its value is there after a run: run(graph, feeds)[name]"),
     "grad": "gradient(graph, of=…, wrt=[…]) has gradients as tensors",
@@ -116,7 +116,7 @@ ATTRIBUTES = {
     **dict.fromkeys(("float", "half", "double", "astype"), "numbers are chosen at the run: run(…, numbers=…)"),
     **dict.fromkeys(("t", "mT"), "x.T exchanges the last two axes"),
     **dict.fromkeys(("dot", "mm", "bmm"), "x @ y is the product"), "clone": "a tensor is never changed",
-    "copy": "a tensor is never changed", "to_list": "its value is there after a run: run(graph, feeds)[name]",
+    "copy": "a tensor is never changed",
     **dict.fromkeys(
         ("transpose", "permute", "swapaxes"), "x.T exchanges the last two axes, and g.transpose(x, perm=…) any"
     ),
