@@ -210,18 +210,20 @@ def is_graph(source: str) -> bool:
     from ..builtin import GRAPHS
 
     path = Path(source)
-    if source in (*GRAPHS, TOY) or path.suffix.lower() in (".py", *PROGRAMS, *PICKLED):
+    if source in (*GRAPHS, TOY) or path.name in MODEL_FILES:
+        return True
+    if path.suffix.lower() in (".py", *PROGRAMS, *PICKLED):
         return True
     if path.is_dir():
         from ..models import is_model_folder
 
         return is_model_folder(path)
     if path.suffix.lower() not in (".txt", ".json") or not path.is_file():
-        return path.name in MODEL_FILES
+        return False
     with path.open("rb") as file:
         start = file.read(200).decode("utf-8", "replace")
     form = SAVED.match(start) or SAVED_JSON.search(start)
-    return path.name in MODEL_FILES or (form is not None and form[1] == "graph")
+    return form is not None and form[1] == "graph"
 
 
 def read_recording(path: str) -> Recording:
