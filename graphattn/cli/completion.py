@@ -6,7 +6,6 @@ offered.
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +69,6 @@ def tensors(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     except (ValueError, OSError, click.ClickException):
         return []
     names = list(graph.tensor_names())
-    return _matching(names, incomplete) or _matching(_endings(names), incomplete)
-
-
-def _endings(names: list[str]) -> list[str]:
-    """What may stand for a name: its last parts, where no other name ends in them."""
     parts = [name.split(".") for name in names]
-    found = Counter(".".join(path[start:]) for path in parts for start in range(1, len(path)))
-    return [ending for ending, count in found.items() if count == 1]
+    endings = dict.fromkeys(".".join(path[start:]) for path in parts for start in range(1, len(path)))
+    return _matching(names, incomplete) or _matching(filter(graph.__contains__, endings), incomplete)
