@@ -132,7 +132,8 @@ def specimen(
     single = name == "attention"
     heads = (1 if single else 2) if heads is None else heads
     graph = GRAPHS[name](n, d, heads, causal, not single if projections is None else projections)
-    return Specimen(graph, random_feeds(graph, seed))
+    feeds = random_feeds(graph, seed)
+    return Specimen(graph, feeds, drawn=frozenset(feeds))
 
 
 def random_feeds(graph: Graph, seed: int = 0) -> dict[str, Any]:

@@ -176,22 +176,25 @@ def read_specimen(
         found, feed_files, seed = _of_program(Path(source), feed_files, seed, recorded), (), None
     else:
         found = _found(source, given, seed)
-    feeds = dict(found.feeds)
+    feeds, random = dict(found.feeds), set(found.drawn)
     trace = found.trace
     if drawn and trace is None and not feeds and found.graph.inputs and (seed is not None or not feed_files):
         from ..builtin import random_feeds
 
         feeds = random_feeds(found.graph, seed or 0)
         message(f"{source} has no feeds: they are drawn at random (--seed {seed or 0})")
+        random = set(feeds)
     for path in feed_files:
-        feeds |= _feeds_of(path, found.graph)
+        read = _feeds_of(path, found.graph)
+        feeds |= read
+        random -= read.keys()
     named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
     if engine is not None:
         need_engine(engine)
     if feed_files or labels or patches or engine:
         need_unpatched(trace)
         trace = None
-    specimen = replace(found, feeds=feeds, labels=named, trace=trace, engine=engine)
+    specimen = replace(found, feeds=feeds, labels=named, trace=trace, engine=engine, drawn=random)
     if not patches:
         return specimen
     from .patches import read_patches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ class Specimen:
     recorded: tensors that someone else computed, by the name they have in the graph. trace: a run
     that was saved, where there is one. allow_nonfinite: whether the feeds may hold infinities and
     NaN, as float masks do. patch: tensors that every run replaces. engine: what computes every run, None
-    for the interpreter.
+    for the interpreter. drawn: the feeds that nobody gave, which were drawn at random.
     """
 
     graph: Graph
@@ -30,6 +30,7 @@ class Specimen:
     allow_nonfinite: bool = False
     patch: Mapping[str, Any] = field(default_factory=dict)
     engine: str | None = None
+    drawn: Collection[str] = ()
 
     def run(self, **options: Any) -> Trace:
         """Evaluate it; options as for `graphattn.run`."""

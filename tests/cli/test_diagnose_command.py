@@ -53,6 +53,26 @@ def test_the_status_says_whether_it_is_right(files):
     assert done.exit_code == 1 and done.output.startswith("mistake: ") and "without the scale" in done.output
 
 
+@pytest.mark.parametrize("names", [("Q", "K", "V"), ("q", "k", "v"), ("query", "key", "value")])
+def test_inputs_that_were_recorded_come_before_those_that_are_drawn_by_whatever_name(names, tmp_path):
+    given = specimen("attention", n=3, d=4, causal=True, seed=5)
+    out = run(given.graph, given.feeds).outputs
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({**dict(zip(names, given.feeds.values())), **out}), encoding="utf-8")
+    done = call(*ATTENTION, file)
+    assert done.exit_code == 0 and done.output.startswith("right: ")
+
+
+def test_feeds_that_were_given_stay_whatever_else_may_be_meant_by_a_name(tmp_path):
+    given = specimen("attention", n=3, d=4, causal=True, seed=5)
+    (tmp_path / "feeds.json").write_text(json.dumps(dict(given.feeds)), encoding="utf-8")
+    out = run(given.graph, given.feeds).outputs
+    observed = {"query": [[0.0] * 4] * 3, **out}
+    (tmp_path / "mine.json").write_text(json.dumps(observed), encoding="utf-8")
+    done = call(*ATTENTION, "--feeds", tmp_path / "feeds.json", tmp_path / "mine.json")
+    assert done.exit_code == 0 and done.output.startswith("right: ")
+
+
 def test_forms_of_the_report(files):
     told = json.loads(call(*ATTENTION, files["wrong"], "--json").output)
     assert told["verdict"] == "mistake" and "without the scale" in told["findings"][0]["sentence"]

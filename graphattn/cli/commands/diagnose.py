@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,10 @@ from ...core.errors import GraphError
 from ..output import OUTPUT, emit, fitting_width, progress
 from ..paint import COMPARISON, painter
 from ..source import read_recording, read_specimen, recorded, specimen_options
+
+if TYPE_CHECKING:
+    from ...core.specimen import Specimen
+    from ...insight.compare.recording import Recording
 
 GROUP = "Compare with another implementation"
 
@@ -64,7 +68,7 @@ def command(
             text = json.dumps(dict(found.feeds), indent=1) if as_json else str(found)
             emit(text, output, exact=as_json)
             return
-        own = {name: value for name, value in specimen.feeds.items() if recording.find(name) is None}
+        own = _own(specimen, recording)
         done = diagnose(
             specimen.graph, own, recording, precision=_precision(precision), budget=budget, pairs=pairs, say=say
         )
@@ -76,6 +80,19 @@ def command(
         )  # fmt: skip
     emit(text, output, exact=as_json, painted=None if as_json or markdown else painter(COMPARISON))
     ctx.exit(0 if done.agrees else 1)
+
+
+def _own(specimen: Specimen, recording: Recording) -> dict[str, Any]:
+    """What to feed that THEIRS did not record: what was given, by that very name; what was drawn, by any that
+    compare finds an input by."""
+    from ...insight.compare.feeding import unrecorded
+
+    missing = unrecorded(specimen.graph, recording, {})
+    return {
+        name: value
+        for name, value in specimen.feeds.items()
+        if name in missing or (name not in specimen.drawn and recording.find(name) is None)
+    }
 
 
 def _precision(given: str | None) -> str | int | None:
