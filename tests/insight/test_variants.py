@@ -64,6 +64,8 @@ def test_a_role_is_changed_as_one(multi_head):
     assert [v.nodes for v in scales] == [("head0.scaled", "head1.scaled"), ("head0.scaled",), ("head1.scaled",)]
     assert scales[0].price < scales[1].price
     assert scales[0].phrase == "without the scale head*.scaled (÷ √2)"
+    squared = next(v for v in variants(intended) if "squared" in v.phrase and v.nodes == scales[0].nodes)
+    assert squared.phrase == "with the scale head*.scaled (÷ √2) squared"
 
 
 def test_a_node_may_read_what_comes_later_but_not_itself():

@@ -68,9 +68,9 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
             yield Option((port, way, value), words, price, _applying("scale", port, {way: value}))
         if any(intended.graph.nodes[name].op.name in ("sin", "cos") for name, _ in intended.users.get(ref, ())):
             for way, told in (("multiply", "as degrees, not radians"), ("divide", "turned into degrees")):
-                words = f"with the {{the}} {told}"
+                words = f"with {{the}} {told}"
                 yield Option((port, way, "°"), words, 1.5, _applying("scale", port, {way: math.pi / 180}))
-        yield Option((port, "squared"), "with the {the} squared", 1.9, _squared(port))
+        yield Option((port, "squared"), "with {the} squared", 1.9, _squared(port))
         for value in (1, -1):
             words = f"with {value} added to {{the}}"
             price = 2.0 if node.operands or node.op.fed else 1.5  # a table: positions that count from 1
