@@ -81,7 +81,7 @@ class Level:
     @cached_property
     def uncut(self) -> Level:
         """The graph as it is, held to all that was observed."""
-        if self.together and self.judged is None:
+        if self.judged is None and not self.stands:
             return self
         return replace(self, together=True, judged=None, others={})
 
