@@ -103,7 +103,7 @@ def _searched(
         return _blank(graph, accuracy, stages, search)
     hits = _gradients(search, stages, backward) if backward else search.singles(stages)
     if not hits and stages[0].stands and not search.over:
-        hits = search.singles([replace(stage, together=True, others={}) for stage in stages])
+        hits = search.singles([replace(stage, together=True) for stage in stages])
     if not hits and stages[0].stands and not search.over:
         one_by_one = _one_by_one(search, stages)
         if one_by_one:
@@ -122,9 +122,7 @@ def _searched(
     if not hits and stages[0].stands:
         search.budget += search.seconds
         for part in _parts(stages[0].uncut.judge):
-            hits = hits or search.singles(
-                [replace(stage, together=True, judged=part, others={}) for stage in stages]
-            )
+            hits = hits or search.singles([replace(stage, together=True, judged=part) for stage in stages])
     if not hits and pairs and not search.over:
         search.budget = search.seconds + more
         hits = look_for_pairs(search, stages)
@@ -174,7 +172,7 @@ def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
     found: dict[str, list[Hit]] = {}
     for tensor, fine in zip(judge.observed, judge.agree, strict=True):
         if not fine:
-            hits = search.singles([replace(stage, judged=[tensor, *right], others={}) for stage in stages])
+            hits = search.singles([replace(stage, judged=[tensor, *right]) for stage in stages])
             if not hits:
                 return {}
             found[tensor.name] = sorted(hits, key=lambda hit: hit.price)

@@ -49,7 +49,7 @@ class Level:
     rules: Rules = field(default_factory=dict)
     """Which nodes are steps of gradient rules."""
     others: dict[Any, Intended] = field(default_factory=dict)
-    """The whole graph on other feeds."""
+    """The whole graph on other feeds: levels that differ in what they are cut at, or held to, share it."""
 
     @property
     def least(self) -> float:
@@ -83,7 +83,7 @@ class Level:
         """The graph as it is, held to all that was observed."""
         if self.judged is None and not self.stands:
             return self
-        return replace(self, together=True, judged=None, others={})
+        return replace(self, together=True, judged=None)
 
     def misses(self, rewrite: Rewrite) -> list[str]:
         """The observed tensors that the whole graph with a change does not give, run from what it is fed.
