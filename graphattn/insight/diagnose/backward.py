@@ -17,7 +17,7 @@ from ...core.run import run
 from ...passes.engine_mistakes import EngineMistake, engine_mistakes
 from ...passes.gradient import differentiate
 from ..variants.rules import Rules
-from .judge import Judge, alike, apart, widest, within
+from .judge import Judge, apart, widest, within
 from .observed import rows_of
 
 PREFIX = "d_"
@@ -74,7 +74,7 @@ def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:
     largest = 0.0
     for o, rank, room in zip(judge.observed, judge.ranks, judge.strict, strict=True):
         rows = rows_of(trace[o.name], rank)
-        if not alike(rows, o.rows) or not within(rows, o.rows, widest(room, o.rows)):
+        if not within(rows, o.rows, widest(room, o.rows)):
             return None
         largest = max(largest, apart(rows, o.rows))
     return largest

@@ -126,8 +126,10 @@ def apart(rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) ->
 def within(
     rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], allowed: Sequence[Sequence[float]]
 ) -> bool:
-    """Whether every cell is as near as it may be; NaN agrees with NaN alone, infinities with themselves, and
-    masked cells with masked cells."""
+    """Whether the rows are alike, and every cell is as near as it may be; NaN agrees with NaN alone, infinities
+    with themselves, and masked cells with masked cells."""
+    if not alike(rows, theirs):
+        return False
     for a, b, room in zip(rows, theirs, allowed, strict=True):
         for x, y, most in zip(a, b, room, strict=True):
             if x != y and not abs(x - y) <= most and not _of_one_class(x, y, b):
@@ -175,8 +177,7 @@ class Judge:
         times = PRINTED if self.seen and self.accuracy.coarse else self.accuracy.loose
         self.loose = [[_wide(room, self.accuracy.half, times) for room in rows] for rows in self.strict]
         self.agree = [
-            alike(r, o.rows) and within(r, o.rows, s)
-            for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
+            within(r, o.rows, s) for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
         ]
         self.key, self.row = self._key()
 
@@ -246,7 +247,7 @@ class Judge:
             room = allowed_rows(self.intended, rewrite, self.observed, values, self.accuracy, self.seen, runs)
             missed = [
                 place for place, (r, o, s) in enumerate(zip(rows, self.observed, room, strict=True))
-                if not (alike(r, o.rows) and within(r, o.rows, s))
+                if not within(r, o.rows, s)
             ]  # fmt: skip
             if not missed:
                 break

@@ -13,7 +13,7 @@ from ...core.graph import Ref
 from ..variants import Intended, Rewrite, Variant, evaluate
 from ..variants.clock import Clock
 from .classes import same
-from .judge import NOTHING, alike, within
+from .judge import NOTHING, within
 from .levels import Level
 from .observed import rows_of
 
@@ -39,7 +39,7 @@ def as_well(level: Level) -> tuple[list[Variant], int]:
         count += 1
         rows = [rows_of(value, rank) for value, rank in zip(values, judge.ranks, strict=True)]
         cells = zip(rows, judge.observed, judge.strict, strict=True)
-        if all(alike(r, o.rows) and within(r, o.rows, room) for r, o, room in cells):
+        if all(within(r, o.rows, room) for r, o, room in cells):
             found.append(variant)
     return found, count
 
