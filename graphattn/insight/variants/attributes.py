@@ -11,12 +11,12 @@ from itertools import permutations
 from typing import Any
 
 from ...core.graph import Node, Ref
-from ...core.interpreter import FAILURES, padded
+from ...core.interpreter import FAILURES
 from ...core.op import Op, find
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each
+from .variant import Option, Variant, each, noted
 
 SMALL = ("1e-05", "1e-06", "1e-12", "0.001", "1e-08", "1e-10", "0.0001", "1e-07", "0.01", "0")
 """What people choose for an eps."""
@@ -212,25 +212,24 @@ def _ways(intended: Intended, node: Node) -> Iterator[Option]:
     values += [(number, _shown(node.attributes[given[0]]), 1.1), (number * number, "its square", 1.4)]
     values += [(1 / number, "its inverse", 1.4)] if number else []
     values += [(math.sqrt(number), "its root", 1.4)] if number > 0 else []
+    before = noted(intended, node)
     for way in ways:
         for value, told, price in values:
             value = int(value) if value == int(value) else value
             if way != given[0]:
-                now, was = (_noted(intended, node, v) for v in ({given[0]: None, way: value}, {}))
-                if not (now and was):
+                changed = {given[0]: None, way: value}
+                now, was = before and _noted(intended, node, changed), before
+                if not now:
                     now, was = f"{way}={told}", f"{given[0]}={_shown(node.attributes[given[0]])}"
                 elif " = " in told:
                     now = f"{now}, {told},"
                 words = f"with {now} instead of {was} in the {node.op.title} {{name}}"
-                yield Option((way, value), words, price, _set({given[0]: None, way: value}))
+                yield Option((way, value), words, price, _set(changed))
 
 
 def _noted(intended: Intended, node: Node, changed: dict[str, Any]) -> str:
-    """How the op itself tells of a call with other attributes."""
-    if node.op.note is None:
-        return ""
-    specs = padded(node.op, intended.graph.operand_specs(node.operands))
+    """What the op would tell of a call with other attributes, if it took them."""
     try:
-        return node.op.note(*specs, **{**node.attributes, **changed})
+        return noted(intended, node, changed)
     except FAILURES:  # attributes that the op would refuse
         return ""

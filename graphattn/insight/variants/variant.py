@@ -7,7 +7,7 @@ say what may be done to one node, as `Option`s; `each` does it to all nodes of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -114,18 +114,19 @@ def the(intended: Intended, group: Group) -> str:
     title = next(iter(titles)) if len(titles) == 1 else "step"
     if intended.kinds.get(group):
         return intended.kinds[group]
-    notes = {_note(intended, node) for node in nodes}
+    notes = {noted(intended, node) for node in nodes}
     (note,) = notes if len(notes) == 1 else ("",)
     fed = nodes[0].op.fed
     told = spoken(group) if fed else f"the {title} {spoken(group)}"
     return f"{told} ({note})" if note else told
 
 
-def _note(intended: Intended, node: Node) -> str:
+def noted(intended: Intended, node: Node, changed: Mapping[str, object] | None = None) -> str:
+    """How the op itself tells of a call, with some attributes changed if any are given."""
     if node.op.note is None:
         return ""
     specs = padded(node.op, intended.graph.operand_specs(node.operands))
-    return node.op.note(*specs, **node.attributes)
+    return node.op.note(*specs, **{**node.attributes, **(changed or {})})
 
 
 def through(intended: Intended, node: Node) -> list[int]:
