@@ -145,7 +145,7 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
         if related is not None:
             told = f"with {starred(intended, other)} {_for(node, starred(intended, ref), called)} {{the}}"
             yield Option((slot, *related), told, price, apply)
-        for key, words in rules.related(intended, node, rule, other) if rule is not None else ():
+        for key, words in rules.related(intended, rule, other) if rule is not None else ():
             yield Option((slot, *key), f"with {words} as {called} of {{the}}", price - 0.01, apply)
 
 

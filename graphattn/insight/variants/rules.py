@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...core.graph import Graph, Node, Ref
+from ...core.graph import Graph, Ref
 from .groups import Group
 
 if TYPE_CHECKING:
+    from ...passes.gradient import Rule
     from .intended import Intended
 
-Rules = Mapping[str, Any]
+Rules = Mapping[str, "Rule"]
 
 
 def rule_kinds(graph: Graph, rules: Rules) -> dict[Group, str]:
@@ -48,12 +49,12 @@ def rule_kinds(graph: Graph, rules: Rules) -> dict[Group, str]:
     return kinds
 
 
-def _forward(graph: Graph, rule: Any) -> set[str]:
+def _forward(graph: Graph, rule: Rule) -> set[str]:
     """A node that was differentiated, and those that its operands come from."""
     return {rule.node, *(ref.node for ref in graph.nodes[rule.node].operands if ref is not None)}
 
 
-def related(intended: Intended, node: Node, rule: Any, other: Ref) -> Iterator[tuple[tuple[object, ...], str]]:
+def related(intended: Intended, rule: Rule, other: Ref) -> Iterator[tuple[tuple[object, ...], str]]:
     """How a tensor stands to a backward node: the same for all nodes of the op. (key, how it is told)."""
     forward = intended.graph.nodes[rule.node]
     if other.node == rule.node:
