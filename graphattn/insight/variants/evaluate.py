@@ -17,7 +17,7 @@ from ...core.errors import GraphError
 from ...core.graph import Node, Ref
 from .draft import Rewrite
 from .intended import Call, Intended
-from .rows import row_of
+from .rows import row_of, spread
 from .tail import Tail, Values, tail_of
 
 Disturb = Callable[[Node, Any], Any]
@@ -173,13 +173,7 @@ class _Evaluation:
         narrow: dict[str, bool] = {} if tail is None else dict(tail.heads)
         for ref in refs:
             narrow[ref.node] = narrow.get(ref.node, True) and self._rows(ref)
-        for name in reversed(self.order):
-            found = self.calls[name].by_row if narrow.get(name, True) else None
-            narrow[name] = found is not None
-            local = () if found is None else found[0]
-            for slot, ref in enumerate(self.record(name).operands):
-                if ref is not None and ref.node in self.calls and narrow.get(ref.node, True):
-                    narrow[ref.node] = bool(local) and local[slot]
+        spread(narrow, reversed(self.order), self.calls, lambda name: self.record(name).operands, self.calls)
         return narrow
 
     def _compute(self, name: str, row: int | None, narrow: dict[str, bool]) -> None:

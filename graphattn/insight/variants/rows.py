@@ -6,13 +6,14 @@ reads row i alone of an operand is called on that row; its other operands are wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...core.axes import Spec
 from ...core.cells import Cell, sources
 from ...core.errors import GraphError
+from ...core.graph import Ref
 from ...core.interpreter import FAILURES, padded
 
 if TYPE_CHECKING:
@@ -34,6 +35,20 @@ def row_of(value: Any, row: int, rank: int) -> Any:
             raise GraphError(f"there is no row {row} of {len(value)}")
         return [value[row]]
     return [row_of(block, row, rank - 1) for block in value]
+
+
+def spread(
+    single: dict[str, bool], order: Iterable[str], calls: Mapping[str, Call],
+    operands: Callable[[str], Sequence[Ref | None]], among: Container[str],
+) -> None:  # fmt: skip
+    """Carries from readers (first in `order`) to those `among` which they read for which nodes one row of the
+    results will do (`single`)."""
+    for name in order:
+        found = calls[name].by_row if single.get(name, True) else None
+        single[name] = found is not None
+        for slot, ref in enumerate(operands(name)):
+            if ref is not None and ref.node in among:
+                single[ref.node] = single.get(ref.node, True) and found is not None and found[0][slot]
 
 
 def by_row(call: Call) -> tuple[tuple[bool, ...], Call] | None:

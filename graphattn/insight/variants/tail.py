@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.graph import Ref
 from .intended import Call, Intended
-from .rows import row_of
+from .rows import row_of, spread
 
 Values = dict[tuple[Ref, bool], Any]
 """Results by tensor, and whether it is one row of it."""
@@ -92,12 +92,8 @@ def _by_rows(
     for ref in refs:
         if ref.node in calls:
             single[ref.node] = single.get(ref.node, True) and intended.spec(ref).rank > 1
-    for name in reversed(calls):
-        by_row = calls[name].by_row if single.get(name, True) else None
-        single[name] = by_row is not None
-        for slot, ref in enumerate(intended.graph.nodes[name].operands):
-            if ref is not None and (ref.node in calls or ref.node in heads):
-                single[ref.node] = single.get(ref.node, True) and by_row is not None and by_row[0][slot]
+    nodes = intended.graph.nodes
+    spread(single, reversed(calls), calls, lambda name: nodes[name].operands, {*calls, *heads})
     return single
 
 
