@@ -124,10 +124,7 @@ def _is(graph: Graph, record: Any) -> bool:
 
 def _known(graph: Graph, base: Intended, rewrite: Rewrite) -> dict[Ref, Any]:
     """The values of the intended graph that the change does not touch."""
-    dirty = 0
-    for name in rewrite.nodes:
-        if name in base.order:
-            dirty |= base.below[name]
+    dirty = base.all_below(rewrite.nodes)
     return {
         ref: value
         for ref, value in base.values.items()

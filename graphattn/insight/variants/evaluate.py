@@ -48,9 +48,7 @@ class _Evaluation:
         self.disturb = disturb
         self.nodes = intended.graph.nodes
         self.changed = frozenset(name for name in rewrite.nodes if name in intended.order)
-        self.dirty = 0
-        for name in self.changed:
-            self.dirty |= intended.below[name]
+        self.dirty = intended.all_below(self.changed)
         self.done: Values = {}
         self._begin()
 

@@ -10,7 +10,7 @@ Values are computed once; a variant computes only what lies below what it change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -146,6 +146,13 @@ class Intended:
                 if ref is not None:
                     below[ref.node] |= below[node.name]
         return below
+
+    def all_below(self, names: Iterable[str]) -> int:
+        """The same for several nodes at once; one that the graph does not have counts for nothing."""
+        found = 0
+        for name in names:
+            found |= self.below.get(name, 0)
+        return found
 
     def steps_from(self, name: str) -> dict[str, int]:
         """How many edges away each node is, up or down."""

@@ -61,9 +61,7 @@ def tail_of(intended: Intended, changed: frozenset[str], refs: Sequence[Ref], ro
 
 
 def _planned(intended: Intended, changed: Collection[str], refs: Sequence[Ref], row: int | None) -> Tail:
-    nodes, order, dirty = intended.graph.nodes, intended.order, 0
-    for name in changed:
-        dirty |= intended.below[name]
+    nodes, order, dirty = intended.graph.nodes, intended.order, intended.all_below(changed)
     heads: dict[str, None] = {}
     found: set[str] = set()
     stack = [ref.node for ref in refs]
