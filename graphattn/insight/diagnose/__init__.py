@@ -167,23 +167,20 @@ def _gradients(search: Search, stages: list[Level], backward: Backward) -> list[
 def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
     """For each observed tensor that its own observed inputs do not give, the hits that explain it, and leave
     those that are right as they are; none unless each is explained."""
-    judge = stages[0].judge
-    right = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if fine]
+    right, wrong = stages[0].judge.told_apart()
     found: dict[str, list[Hit]] = {}
-    for tensor, fine in zip(judge.observed, judge.agree, strict=True):
-        if not fine:
-            hits = search.singles([replace(stage, judged=[tensor, *right]) for stage in stages])
-            if not hits:
-                return {}
-            found[tensor.name] = sorted(hits, key=lambda hit: hit.price)
+    for tensor in wrong:
+        hits = search.singles([replace(stage, judged=[tensor, *right]) for stage in stages])
+        if not hits:
+            return {}
+        found[tensor.name] = sorted(hits, key=lambda hit: hit.price)
     return found
 
 
 def _parts(judge: Judge) -> Iterator[list[Observed]]:
     """What is looked at by itself where nothing explains all that was observed: the results, as if nothing else
     were known, and the first tensor that differs; what is right has to stay so."""
-    wrong = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if not fine]
-    right = [tensor for tensor, fine in zip(judge.observed, judge.agree, strict=True) if fine]
+    right, wrong = judge.told_apart()
     results = {tensor.ref for tensor in judge.intended.graph.outputs.values()}
     yield [*([tensor for tensor in wrong if tensor.ref in results] or wrong[-1:]), *right]
     yield [*wrong[:1], *right]

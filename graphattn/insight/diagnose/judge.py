@@ -198,6 +198,13 @@ class Judge:
         """Whether the intended graph itself gives what was observed."""
         return all(self.agree)
 
+    def told_apart(self) -> tuple[list[Observed], list[Observed]]:
+        """The observed tensors that the intended graph gives, and those that it does not."""
+        sorts: tuple[list[Observed], list[Observed]] = [], []
+        for tensor, fine in zip(self.observed, self.agree, strict=True):
+            sorts[not fine].append(tensor)
+        return sorts
+
     def _key(self) -> tuple[int, int | None]:
         """The tensor and its row at which variants are looked at first: where the difference is largest."""
         wrong = [i for i, fine in enumerate(self.agree) if not fine]
