@@ -29,9 +29,7 @@ def check_reveal(reveal: str) -> None:
 
 def verdict_line(found: Diagnosis) -> str:
     """The verdict as a sentence."""
-    seen = ", ".join(found.observed[:5]) + (
-        f" and {len(found.observed) - 5} more" if len(found.observed) > 5 else ""
-    )
+    seen = listed(found.observed, 5)
     match found.verdict:
         case "right":
             return f"right: yours is what this graph gives in {seen}, to {found.accuracy}"
