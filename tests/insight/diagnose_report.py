@@ -59,42 +59,38 @@ def observed(base, feeds, wrong, column):
     return {"y": y if column == "output" else rounded(y, column)}
 
 
-def judged(base, wrong, column, **options):
-    """(word, seconds, first phrase)."""
-    graph, feeds = by_hand.intended(base), by_hand.feeds_of(base)
-    other = by_hand.feeds_of(base, seed=9)
+def judged(graph, feeds, given, other, truth, **options):
+    """(word, seconds, first phrase) of what was observed; `truth()` is what the wrong code gives on `other`."""
     started = time.process_time()
-    try:
-        given = observed(base, feeds, wrong, column)
-        found = diagnose(graph, feeds, given, budget=BUDGET, pairs=False, **options)
-    except GraphError as error:
-        return f"error: {error}", 0.0, ""
+    found = diagnose(graph, feeds, given, budget=BUDGET, pairs=False, **options)
     seconds = time.process_time() - started
     if not found.findings:
         return found.verdict, seconds, ""
-    truth = by_hand.layer(base, other, wrong)
+    expected = truth()
     for place, finding in enumerate(found.findings):
         fed = {name: other[name] for name in finding.graph.inputs}
-        if same(run(finding.graph, fed, allow_nonfinite=True)["y"], truth):
+        if same(run(finding.graph, fed, allow_nonfinite=True)["y"], expected):
             return "named" if place else "first", seconds, finding.phrase
     return "look-alike", seconds, found.findings[0].phrase
+
+
+def judged_by_hand(base, wrong, column, **options):
+    """The same of a mistake of `by_hand`."""
+    graph, feeds = by_hand.intended(base), by_hand.feeds_of(base)
+    other = by_hand.feeds_of(base, seed=9)
+    try:
+        given = observed(base, feeds, wrong, column)
+        return judged(graph, feeds, given, other, lambda: by_hand.layer(base, other, wrong), **options)
+    except GraphError as error:
+        return f"error: {error}", 0.0, ""
 
 
 def judged_fresh(what):
-    """(word, seconds, first phrase) of a mistake of `fresh`, from the output alone."""
-    given = fresh.CASES[what]
-    graph, feeds, other = fresh.intended(**given), fresh.feeds(**given), fresh.feeds(**given, seed=3)
-    pooled, started = given.get("pooled", False), time.process_time()
-    found = diagnose(graph, feeds, {"y": fresh.block(feeds, what, pooled)}, budget=BUDGET, pairs=False)
-    seconds = time.process_time() - started
-    if not found.findings:
-        return found.verdict, seconds, ""
-    truth = fresh.block(other, what, pooled)
-    for place, finding in enumerate(found.findings):
-        fed = {name: other[name] for name in finding.graph.inputs}
-        if same(run(finding.graph, fed, allow_nonfinite=True)["y"], truth):
-            return "named" if place else "first", seconds, finding.phrase
-    return "look-alike", seconds, found.findings[0].phrase
+    """The same of a mistake of `fresh`, from the output alone."""
+    built = fresh.CASES[what]
+    feeds, other = fresh.feeds(**built), fresh.feeds(**built, seed=3)
+    y, truth = (partial(fresh.block, fed, what, built.get("pooled", False)) for fed in (feeds, other))
+    return judged(fresh.intended(**built), feeds, {"y": y()}, other, truth)
 
 
 def freshly():
@@ -114,7 +110,7 @@ def table(planted, columns, part="", **options):
     for identity, base in planted.items():
         words = []
         for column in columns:
-            word, seconds, phrase = judged(base, identity, column, **options)
+            word, seconds, phrase = judged_by_hand(base, identity, column, **options)
             counts[column][word] = counts[column].get(word, 0) + 1
             words.append(f"{column}: {word} {seconds:.1f}s")
         print(f"{identity:22} {base:8} {'   '.join(words)}   {phrase}", flush=True)
