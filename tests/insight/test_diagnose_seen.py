@@ -6,14 +6,10 @@ import warnings
 from random import Random
 
 import pytest
+from op_laws import mapped
 
 from graphattn import Graph, diagnose, run
 from graphattn.builtin import specimen
-
-
-def each(value, change):
-    return [each(v, change) for v in value] if isinstance(value, list) else change(value)
-
 
 PRINTS = {"4 decimals": lambda c: round(c, 4), "6 digits": lambda c: float(f"{c:.6g}")}
 
@@ -32,7 +28,7 @@ def block():
 ])  # fmt: skip
 def test_right_numbers_that_were_printed_are_right(block, printed, seen):
     graph, feeds, right = block
-    found = diagnose(graph, feeds, {name: each(right[name], PRINTS[printed]) for name in (*seen, "Y")})
+    found = diagnose(graph, feeds, {name: mapped(PRINTS[printed], right[name]) for name in (*seen, "Y")})
     assert found.verdict == "right" and not found.findings
 
 
@@ -43,7 +39,7 @@ def test_a_mistake_in_printed_numbers_is_named_still(block, printed):
         graph, feeds, patch={f"attention.head{h}.scaled": right[f"attention.head{h}.scores"] for h in (0, 1)}
     )
     seen = {
-        name: each(wrong[name], PRINTS[printed]) for name in ("attention.q", "attention.head0.weights", "Y")
+        name: mapped(PRINTS[printed], wrong[name]) for name in ("attention.q", "attention.head0.weights", "Y")
     }
     found = diagnose(graph, feeds, seen)
     assert found.findings[0].phrase == "without the scale attention.head*.scaled (÷ √4)"
@@ -102,7 +98,7 @@ def two():
 
 def test_two_mistakes_are_told_as_two():
     graph, feeds, weights = two()
-    found = diagnose(graph, feeds, {"weights": weights, "y": each(weights, lambda c: 6 * c)})
+    found = diagnose(graph, feeds, {"weights": weights, "y": mapped(lambda c: 6 * c, weights)})
     assert [finding.given for finding in found.findings] == [("weights",), ("y",)]
     told = str(found).split("\n")
     assert told[0] == "mistake: yours is exactly this graph without the scale scaled (÷ √4); 2 mistakes at once"
@@ -117,7 +113,7 @@ def test_two_mistakes_are_told_as_two():
 def test_what_explains_a_part_says_so():
     graph, feeds, weights = two()
     found = diagnose(
-        graph, feeds, {"weights": weights, "y": each(weights, lambda c: math.sin(1000 * c))}, budget=2
+        graph, feeds, {"weights": weights, "y": mapped(lambda c: math.sin(1000 * c), weights)}, budget=2
     )
     (best, *_) = found.findings
     assert (best.given, best.missed) == (("weights",), ("y",))
@@ -151,17 +147,17 @@ def test_a_mask_that_is_added_and_inverted_is_named():
 def test_inputs_that_were_printed_are_rounded_too(printed):
     graph, feeds = random_block()
     right = run(graph, feeds)
-    seen = {name: each(value, PRINTS[printed]) for name, value in {**feeds, "Y": right["Y"]}.items()}
+    seen = {name: mapped(PRINTS[printed], value) for name, value in {**feeds, "Y": right["Y"]}.items()}
     assert diagnose(graph, None, seen).verdict == "right"
-    seen["attention.q"] = each(right["attention.q"], PRINTS[printed])
+    seen["attention.q"] = mapped(PRINTS[printed], right["attention.q"])
     assert diagnose(graph, None, seen).verdict == "right"
-    seen["Y"] = each(right["Y"], lambda c: PRINTS[printed](2 * c))
+    seen["Y"] = mapped(lambda c: PRINTS[printed](2 * c), right["Y"])
     assert diagnose(graph, None, seen, budget=0.3, pairs=False).verdict != "right"
 
 
 def random_block():
     given, draw = specimen("block", n=4, d=8, heads=2, causal=True), Random(1)
-    feeds = {name: each(value, lambda c: c + draw.gauss(0.0, 0.1)) for name, value in given.feeds.items()}
+    feeds = {name: mapped(lambda c: c + draw.gauss(0.0, 0.1), value) for name, value in given.feeds.items()}
     return given.graph, feeds
 
 
@@ -219,5 +215,5 @@ def test_variants_warn_nobody():
     seen = run(g, feeds)["out"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        text = str(diagnose(g, feeds, {"out": each(seen, lambda c: c + 0.5)}, budget=0.5, pairs=False))
+        text = str(diagnose(g, feeds, {"out": mapped(lambda c: c + 0.5, seen)}, budget=0.5, pairs=False))
     assert text.startswith("unexplained")

@@ -4,6 +4,7 @@ import math
 from array import array
 
 import pytest
+from op_laws import mapped
 
 from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import specimen
@@ -15,13 +16,9 @@ def block():
     return given.graph, given.feeds, run(given.graph, given.feeds)
 
 
-def each(value, change):
-    return [each(v, change) for v in value] if isinstance(value, list) else change(value)
-
-
 def test_one_more_on_all_visible_scores_is_harmless(block):
     graph, feeds, right = block
-    raised = each(right["attention.head0.scaled"], lambda v: v + 1)
+    raised = mapped(lambda v: v + 1, right["attention.head0.scaled"])
     found = diagnose(graph, feeds, {"attention.head0.scaled": raised, "Y": right["Y"]}, budget=60)
     assert found.verdict == "harmless" and found.agrees and found.findings
     assert str(found).startswith("harmless: something in attention.head0.scaled, Y differs")
@@ -71,7 +68,7 @@ def test_too_few_digits_decide_nothing():
     rows = [[0.01, -0.02, 0.03, 0.01], [0.02, 0.01, -0.01, 0.02], [-0.01, 0.03, 0.02, 0.01]]
     feeds = {"q": rows, "k": rows[::-1], "v": [[0.5, 0.25, 1.0, 2.0]] * 2 + [[0.75, 0.5, 1.0, 2.5]]}
     right = run(graph, feeds)["y"]
-    printed = each(right, lambda c: round(c, 1))
+    printed = mapped(lambda c: round(c, 1), right)
     found = diagnose(graph, feeds, {"y": printed}, precision=1)
     assert found.verdict == "undecided" and found.suspects and not found.findings
     assert "without the scale scaled (÷ √4)" in found.suspects
@@ -83,10 +80,10 @@ def test_too_few_digits_decide_nothing():
 @pytest.mark.slow
 def test_what_nothing_explains_says_what_to_look_at(block):
     graph, feeds, right = block
-    noise = each(right["Y"], lambda c: math.sin(1000 * c))
+    noise = mapped(lambda c: math.sin(1000 * c), right["Y"])
     found = diagnose(graph, feeds, {"Y": noise}, pairs=False, budget=1)
     assert found.verdict == "unexplained" and found.look_at in graph.at("op")
-    both = {"norm": each(right["norm"], lambda c: math.sin(1000 * c)), "Y": right["Y"]}
+    both = {"norm": mapped(lambda c: math.sin(1000 * c), right["norm"]), "Y": right["Y"]}
     told = diagnose(graph, feeds, both, pairs=False, budget=1)
     assert told.look_at is None and "norm" in str(told.comparison)
 
