@@ -96,10 +96,15 @@ def two():
     return g, feeds, run(g, feeds, patch={"scaled": feeds["x"]})["weights"]
 
 
-def test_two_mistakes_are_told_as_two():
+def test_a_second_mistake_further_down_is_found_and_two_are_told_as_two():
     graph, feeds, weights = two()
-    found = diagnose(graph, feeds, {"weights": weights, "y": mapped(lambda c: 6 * c, weights)})
+    found = diagnose(graph, feeds, {"weights": weights, "y": mapped(lambda c: 6 * c, weights)}, budget=60)
+    assert found.verdict == "mistake"
     assert [finding.given for finding in found.findings] == [("weights",), ("y",)]
+    assert [finding.phrase for finding in found.findings] == [
+        "without the scale scaled (÷ √4)", "with multiply=6 instead of 3 in the scale tripled (· 3)",
+    ]  # fmt: skip
+    assert "each of these explains one tensor" in str(found)
     told = str(found).split("\n")
     assert told[0] == "mistake: yours is exactly this graph without the scale scaled (÷ √4); 2 mistakes at once"
     assert (
