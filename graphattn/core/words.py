@@ -184,28 +184,33 @@ def right(text: str, places: int) -> str:
     return " " * (places - width(text)) + text
 
 
+_WORDS = re.compile(r" +|[^ ]+")
+
+
 def wrapped(text: str, limit: int, hanging: str = "") -> list[str]:
     """The text on lines of at most `limit` places, broken at spaces; those after the first begin with
     `hanging`. Runs of spaces within a line, and those it begins with, are kept; a longer word stays whole."""
+    return _on_lines(_WORDS.findall(text), limit, hanging)
+
+
+def _on_lines(pieces: Iterable[str], limit: int, hanging: str) -> list[str]:
+    """Pieces of a text, each of spaces or without any, as `wrapped` has them."""
     lines: list[str] = []
-    line = text[: len(text) - len(text.lstrip(" "))]
-    bare = True  # only indentation so far
-    gap = ""
-    for piece in re.findall(r" +|[^ ]+", text.strip(" ")):
+    line = gap = ""
+    for piece in pieces:
         if piece.isspace():
             gap = piece
-        elif bare or width(line) + len(gap) + width(piece) <= limit:
-            line += ("" if bare else gap) + piece
-            bare = False
         else:
-            lines.append(line)
-            line = hanging + piece
-    return [*lines, line] if not bare else []
+            if line and width(line) + len(gap) + width(piece) > limit:
+                lines.append(line)
+                line, gap = hanging, ""
+            line += gap + piece
+            gap = ""
+    return [*lines, line] if line else []
 
 
 NARROW = 16
 """No column of a table is made narrower than this."""
-_WORDS = re.compile(r" +|[^ ]+")
 _PIECES = re.compile(r" +|[^ ]+?\.(?=[^\W\d])|[^ ]+")
 
 
@@ -249,11 +254,6 @@ def _folded(cell: str, places: int) -> list[str]:
     """A cell of a table on lines of so many places."""
     if width(cell) <= places:
         return [cell]
-    lines, line = [], ""
     words = _WORDS.findall(cell)
-    for piece in (p for word in words for p in (_PIECES.findall(word) if width(word) > places - 2 else [word])):
-        if line.strip() and width(line) + width(piece) > places:
-            lines.append(line)
-            line = "  "
-        line += piece if line.strip() or not lines else piece.lstrip()
-    return [*lines, line]
+    pieces = (p for word in words for p in (_PIECES.findall(word) if width(word) > places - 2 else [word]))
+    return _on_lines(pieces, places, "  ")
