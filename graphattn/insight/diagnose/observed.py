@@ -12,6 +12,7 @@ from ...core.graph import Graph, Ref
 from ...core.run import run
 from ...core.words import listed, sizes
 from ..compare.alignment import align
+from ..compare.alignment.matching import Pair
 from ..compare.feeding import fed_as, run_on
 from ..compare.reading import of_trace
 from ..compare.recording import Recorded, Recording
@@ -116,20 +117,12 @@ def _place(
         pair for pair in alignment.pairs if pair.reference.shape == graph.spec(graph.resolve(pair.key)).shape
     ]
     for how in (("mapping", "name"), (), ("value",)):
-        for tensor in list(left):
+        more: list[Recorded] = []
+        for tensor in left:
             pairs = [pair for pair in fits if pair.other == tensor.name and pair.how.startswith(how)]
-            if not how and _by_shape(graph, tensor, found):
-                left.remove(tensor)
-            elif how and pairs and "as if" not in pairs[0].how:
-                left.remove(tensor)
-                for pair in pairs:
-                    ref = graph.resolve(pair.key)
-                    if (
-                        ref not in found
-                        and graph.spec(ref).kind == "float"
-                        and not graph.nodes[ref.node].op.fed
-                    ):
-                        found[ref] = Observed(pair.key, ref, pair.yours)
+            if not (_by_pairs(graph, pairs, found) if how else _by_shape(graph, tensor, found)):
+                more.append(tensor)
+        left = more
     if left and not found:
         known = [*graph.outputs, *graph.tensor_names()]
         raise GraphError(
@@ -137,6 +130,18 @@ def _place(
             f" expected one of {listed(list(graph.outputs))}, or another tensor of the graph"
         )
     return [f"not looked at, for the graph has no such tensor: {listed(t.name for t in left)}"] if left else []
+
+
+def _by_pairs(graph: Graph, pairs: Sequence[Pair], found: dict[Ref, Observed]) -> bool:
+    """Whether compare pairs a tensor, as it is, with tensors of the graph, and it is taken for those that are
+    numbers and computed."""
+    if not pairs or "as if" in pairs[0].how:
+        return False
+    for pair in pairs:
+        ref = graph.resolve(pair.key)
+        if ref not in found and graph.spec(ref).kind == "float" and not graph.nodes[ref.node].op.fed:
+            found[ref] = Observed(pair.key, ref, pair.yours)
+    return True
 
 
 def _by_shape(graph: Graph, tensor: Recorded, found: dict[Ref, Observed]) -> bool:
