@@ -20,6 +20,7 @@ import gradient_mistakes
 from graphattn import GraphError, diagnose, run
 from graphattn.builtin import specimen
 from graphattn.core import nested
+from graphattn.core.rounded import FLOAT32
 from graphattn.insight.variants import Intended, variants
 
 BUDGET = 600
@@ -28,17 +29,9 @@ SOME = ("q", "concat", "residual1")
 
 
 def rounded(value, how):
-    from graphattn.core.rounded import FORMATS
-
     if isinstance(value, list):
         return [rounded(v, how) for v in value]
-    return round(value, 4) if how == "4 decimals" else near(FORMATS["float32"], value)
-
-
-def near(fmt, value):
-    import struct
-
-    return struct.unpack("f", struct.pack("f", value))[0] if abs(value) < 3e38 else value
+    return round(value, 4) if how == "4 decimals" else FLOAT32.round(value)
 
 
 def same(a, b):
