@@ -2,7 +2,8 @@
 as on all others, and in the engine that put them together.
 
 A name `d_x` that the graph does not have is the gradient of x, of the results that have one cell or whose
-cotangent is fed (`d_y` for y).
+cotangent (`d_y` for y) is fed, or was observed. The `d_y` of a result is its cotangent, unless another such
+result is computed from it.
 """
 
 from __future__ import annotations
@@ -46,28 +47,37 @@ class Backward:
 
 def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any]) -> Backward | None:
     """The graph with the gradients that the names ask for; None where they ask for none."""
-    wrt = tuple(
+    asked = tuple(
         name.removeprefix(PREFIX) for name in names
         if name.startswith(PREFIX) and not (name in graph or name in feeds) and name[len(PREFIX) :] in graph
     )  # fmt: skip
+    results = {name: tensor for name, tensor in graph.outputs.items() if tensor.kind == "float"}
+    known = {name for name, t in results.items() if t.spec.size == 1 or PREFIX + name in feeds or name in asked}
+    last = {name for name in known if not _is_below(graph, known - {name}, name)}
+    wrt = tuple(name for name in asked if name not in last)
     if not wrt:
         return None
-    results = {name: tensor for name, tensor in graph.outputs.items() if tensor.kind == "float"}
-    of = tuple(name for name, t in results.items() if t.spec.size == 1 or PREFIX + name in feeds)
+    of = tuple(name for name in results if name in known and (name not in asked or name in last))
     if not of:
         raise GraphError(
-            f"gradients were observed ({PREFIX}{wrt[0]}, …), but no result has one cell or a fed cotangent;"
-            f" expected {PREFIX}{next(iter(results), 'y')} in feeds, of the shape of that result"
+            f"gradients were observed ({PREFIX}{wrt[0]}, …), but no result has one cell or a known cotangent;"
+            f" expected {PREFIX}{next(iter(results), 'y')} too, of the shape of that result"
         )
     made = differentiate(graph, of, wrt, apart=True)
     return Backward(made.graph, graph, of, wrt, made.rules)
+
+
+def _is_below(graph: Graph, names: Iterable[str], name: str) -> bool:
+    """Whether one of several tensors is computed from another."""
+    own = graph.resolve(name).node
+    return not {graph.resolve(other).node for other in names}.isdisjoint(graph.descendants(own) - {own})
 
 
 def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:
     """The largest difference left where a wrong engine gives what was observed, None where it does not."""
     names = [o.name for o in judge.observed]
     try:
-        given = {name: value for name, value in feeds.items() if name in graph.inputs}
+        given = {name: value for name, value in feeds.items() if name in graph.nodes}
         trace = run(graph, given, targets=names, allow_nonfinite=True)
     except GraphError:
         return None

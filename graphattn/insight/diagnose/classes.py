@@ -73,7 +73,7 @@ def _results(hit: Hit, feeds: Mapping[str, Any]) -> list[Any] | None:
         intended.graph.resolve(o.name) for o in level.observed
     ]
     if hit.made is not None:
-        given = {name: value for name, value in feeds.items() if name in hit.made.inputs}
+        given = {name: value for name, value in feeds.items() if name in hit.made.nodes}
         trace = run(hit.made, given, targets=list(hit.made.outputs), allow_nonfinite=True)
         return [list(nested.flat(trace[name])) for name in hit.made.outputs]
     try:

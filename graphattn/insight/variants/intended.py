@@ -82,10 +82,12 @@ class Intended:
             if Ref(node.name) in self.values:
                 continue
             if node.op.fed:
-                if node.name not in feeds:
-                    raise GraphError(f"input {node.name!r} of graph {graph.name!r} was not fed")
                 spec = node.outputs[0]
-                self.values[Ref(node.name)] = nested.read(feeds[node.name], spec, node.name, FLOAT, True)
+                default = graph.defaults.get(node.name)
+                if node.name not in feeds and default is None:
+                    raise GraphError(f"input {node.name!r} of graph {graph.name!r} was not fed")
+                given = feeds[node.name] if node.name in feeds else nested.full(spec.shape, default)
+                self.values[Ref(node.name)] = nested.read(given, spec, node.name, FLOAT, True)
             else:
                 operands = [None if ref is None else self.values[ref] for ref in node.operands]
                 self.keep(node, self.call_of(node.name)(operands))

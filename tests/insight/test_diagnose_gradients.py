@@ -1,0 +1,60 @@
+"""Which gradients were observed: of what, and by which cotangents."""
+
+import pytest
+
+from graphattn import Graph, diagnose, run
+from graphattn.core.errors import GraphError
+from graphattn.passes.gradient import gradient
+
+X, W = [[1.0, 2.0], [3.0, 4.0]], [[0.5, -0.25]]
+SEED = [[1.0], [-3.0]]
+
+
+@pytest.fixture
+def fit():
+    """A loss of one cell, and what it is computed from."""
+    g = Graph("fit")
+    x, w = g.input("x", (2, 2)), g.parameter("w", (1, 2))
+    guess = g.matmul(x, w.T, name="guess")
+    error = g.subtract(guess, g.constant([[1.0], [-1.0]], name="wanted"), name="error")
+    g.output(guess=guess, loss=g.reduce_sum(g.reduce_sum(error * error, name="rows"), axis=0, name="loss"))
+    return g
+
+
+@pytest.fixture
+def line():
+    """A result of two cells."""
+    g = Graph("line")
+    g.output(y=g.matmul(g.input("x", (2, 2)), g.parameter("w", (1, 2)).T, name="guess"))
+    return g
+
+
+@pytest.mark.parametrize("given, right", [({}, [[7.0, 8.0]]), ({"d_loss": [[2.0]]}, [[14.0, 16.0]])])
+@pytest.mark.parametrize("seen", [False, True])
+def test_the_cotangent_of_one_cell_is_1_unless_it_is_known(fit, given, right, seen):
+    feeds, more = {"x": X, "w": W, **({} if seen else given)}, given if seen else {}
+    assert diagnose(fit, feeds, {"d_w": right, **more}).verdict == "right"
+    half = [[cell / 2 for cell in row] for row in right]
+    found = diagnose(fit, feeds, {"d_w": half, **more}, pairs=False)
+    assert found.verdict == "mistake" and "overwritten by the last" in found.findings[0].sentence
+
+
+def test_what_is_observed_of_a_result_with_a_loss_behind_it_is_its_gradient(fit):
+    trace = run(gradient(fit, of="loss", wrt=["guess", "w"]), {"x": X, "w": W})
+    seen = {"d_guess": trace["d_guess"], "d_w": trace["d_w"]}
+    assert diagnose(fit, {"x": X, "w": W}, seen).verdict == "right"
+    assert diagnose(fit, {"x": X, "w": W}, seen | {"d_guess": SEED}, pairs=False).verdict != "right"
+
+
+def test_a_cotangent_that_was_observed_is_fed(line):
+    feeds = {"x": X, "w": W}
+    right = run(gradient(line, of="y", wrt="w"), {**feeds, "d_y": SEED})["d_w"]
+    assert diagnose(line, feeds, {"d_y": SEED, "d_w": right}).verdict == "right"
+    assert diagnose(line, None, {**feeds, "d_y": SEED, "d_w": right}).verdict == "right"
+    wrong = {"d_y": SEED, "d_w": [[-cell for cell in right[0]]]}
+    assert diagnose(line, feeds, wrong, pairs=False).verdict == "mistake"
+
+
+def test_a_cotangent_that_nobody_knows_is_asked_for(line):
+    with pytest.raises(GraphError, match="no result has one cell or a known cotangent; expected d_y too"):
+        diagnose(line, {"x": X, "w": W}, {"d_w": W})
