@@ -5,10 +5,10 @@
     x ─ linear(w_v, b_v) ─ v ─┘
 
 The file (any that `tensor_file` reads) holds x (n, d) and w_q, w_k, w_v stored (out, in), with
-b_q, b_k, b_v where there are any; or q, k, v themselves. Its metadata may hold `tokens` (texts, or
-a JSON list of them), `sentence` or `title`, `causal`. Results that it records (q, k, v, scores,
-weights, out) are kept beside the graph; recorded scores are divided by √d_k already, as `scaled` is
-here.
+b_q, b_k, b_v where there are any; or q, k, v themselves. Q is read as q, W_q as w_q. Its metadata
+may hold `tokens` (texts, or a JSON list of them), `sentence` or `title`, `causal`. Results that it
+records (q, k, v, scores, weights, out) are kept beside the graph; recorded scores are divided by √d_k
+already, as `scaled` is here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def extract(file: str | Path | TensorFile) -> Specimen:
     """
     if not isinstance(file, TensorFile):
         file = read_tensors(file)
-    tensors = file.tensors
+    tensors = {**{name.lower(): tensor for name, tensor in file.tensors.items()}, **file.tensors}
     if not is_extract(tensors):
         missing = ", ".join(name for name in WEIGHTS if name not in tensors)
         raise GraphError(

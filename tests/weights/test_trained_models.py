@@ -119,6 +119,13 @@ def test_an_extract_of_q_k_v_alone(tmp_path):
     assert distance(trace["head.scaled"], head.recorded["head.scaled"]) <= TOLERANCE
 
 
+def test_capitals_are_read_as_small_letters():
+    small = {name: [[0.5, -1.0], [2.0, 0.25]] for name in ("x", "w_q", "w_k", "w_v")}
+    capital = {"X": small["x"], **{f"W_{p}": small[f"w_{p}"] for p in "qkv"}}
+    assert extract(TensorFile("head.json", capital, {})) == extract(TensorFile("head.json", small, {}))
+    assert extract(TensorFile("head.json", dict.fromkeys("QKV", small["x"]), {})).run()["q"] == small["x"]
+
+
 def test_a_causal_extract():
     one = [[1.0, 0.0], [0.0, 1.0]]
     file = TensorFile("head.json", {"q": one, "k": one, "v": one}, {"causal": True})
