@@ -28,6 +28,18 @@ def text_width(text: str, size: float, bold: bool = False, mono: bool = False) -
     return size * sum(_letter(letter, bold, mono) for letter in text)
 
 
+def fitted(text: str, size: float, width: float, bold: bool = False) -> str:
+    """The text, its end cut to `…` where it is wider than `width`."""
+    if text_width(text, size, bold) <= width:
+        return text
+    kept = ""
+    for letter in text:
+        if text_width(f"{kept}{letter}…", size, bold) > width:
+            break
+        kept += letter
+    return f"{kept.rstrip()}…" if kept else ""
+
+
 @cache
 def _letter(letter: str, bold: bool, mono: bool) -> float:
     if unicodedata.category(letter) in ("Mn", "Me", "Cf"):

@@ -10,10 +10,10 @@ from itertools import pairwise
 from graphattn.core.errors import GraphError
 from graphattn.core.trace import Trace
 from graphattn.dumps import wording
-from graphattn.dumps.figure.canvas import Canvas, Hatch, Line, Rect, Text, fitted
+from graphattn.dumps.figure.canvas import Canvas, Hatch, Line, Rect, Text
 from graphattn.dumps.figure.panel import Panel
 from graphattn.dumps.heat import HeatMap, Scale, heat_maps, scale_of, short
-from graphattn.dumps.letters import text_width
+from graphattn.dumps.letters import fitted, text_width
 from graphattn.dumps.rows import StepRow, TensorRow, facts, step_rows
 from graphattn.dumps.theme import Theme
 

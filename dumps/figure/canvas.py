@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from graphattn.dumps.letters import text_width
-
 
 class Rect(NamedTuple):
     """A filled rectangle, with an outline where `line` is a colour, and a tooltip."""
@@ -89,15 +87,3 @@ class Canvas:
     def add(self, *shapes: Shape) -> None:
         """Put shapes on top."""
         self.shapes += shapes
-
-
-def fitted(text: str, size: float, width: float, bold: bool = False) -> str:
-    """The text, its end cut to `…` where it is wider than `width`."""
-    if text_width(text, size, bold) <= width:
-        return text
-    kept = ""
-    for letter in text:
-        if text_width(f"{kept}{letter}…", size, bold) > width:
-            break
-        kept += letter
-    return f"{kept.rstrip()}…" if kept else ""

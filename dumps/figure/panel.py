@@ -15,9 +15,9 @@ from itertools import pairwise
 from graphattn.core.errors import GraphError
 from graphattn.dumps import wording
 from graphattn.dumps.colour import ink_on
-from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text, fitted
+from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text
 from graphattn.dumps.heat import MINUS, HeatMap
-from graphattn.dumps.letters import text_width
+from graphattn.dumps.letters import fitted, text_width
 from graphattn.dumps.table import index_text
 from graphattn.dumps.theme import Theme
 

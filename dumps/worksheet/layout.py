@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from graphattn.dumps.letters import text_width
+from graphattn.dumps.letters import fitted, text_width
 from graphattn.dumps.worksheet.sheet import Box, Sheet, Step
 
 WIDTH, HEIGHT = 794, 1119
@@ -36,6 +36,8 @@ MEET, BESIDE, PARTS = 46, 40, 16
 """Between a product's operand and its result, an operand and what comes of it, a part and the next."""
 TITLE, HINT, LABEL = 14.5, 12.0, 11.5
 TITLE_LINE, HINT_LINE, LABEL_LINE = 21, 15.5, 15
+LONGEST = 84
+"""The most room for a row's label; a column's has the side of its square."""
 HINT_WIDTH = 366
 ON_A_SHELF = 6
 """The most panels of one row of columns."""
@@ -322,7 +324,14 @@ def _wrapped(text: str, width: float, size: float) -> Iterator[str]:
 
 
 def _label_width(box: Box) -> float:
-    return max((text_width(label, LABEL) for label in box.rows), default=-8.0) + 8
+    return max((min(text_width(label, LABEL), LONGEST) for label in box.rows), default=-8.0) + 8
+
+
+def _row_labels(panel: Panel, x: float, y: float, labels: Sequence[str], side: float) -> None:
+    """The labels of rows, to the left of x."""
+    for i, label in enumerate(labels):
+        text = fitted(label, LABEL, LONGEST)
+        panel.add(Words(x - 6, y + (i + 0.5) * side + 4, text, LABEL, "label", "end"))
 
 
 def _boxes(step: Step) -> list[Box]:
@@ -366,8 +375,7 @@ def _row(panel: Panel, step: Step, top: float, side: float, low: float | None = 
         ):
             x += _label_width(Box("", "", (), rows))
             labels = rows
-            for i, label in enumerate(rows):
-                panel.add(Words(x - 6, y + (i + 0.5) * side + 4, label, LABEL, "label", "end"))
+            _row_labels(panel, x, y, rows, side)
         elif number and grid is not None:
             x += BESIDE if number <= len(step.beside) else PARTS
             if number == len(step.beside):
@@ -403,7 +411,8 @@ def _captioned(panel: Panel, grid: Grid, shape: bool = True, labels: bool = True
     box, y = grid.box, grid.y - 5
     if labels and box.columns:
         for j, label in enumerate(box.columns):
-            panel.add(Words(grid.x + (j + 0.5) * grid.side, y, label, LABEL, "label", "middle"))
+            text = fitted(label, LABEL, grid.side - 2)
+            panel.add(Words(grid.x + (j + 0.5) * grid.side, y, text, LABEL, "label", "middle"))
         y -= LABEL_LINE
     name = _name(grid)
     told = box.shape if shape and not grid.copied else ""
@@ -420,8 +429,7 @@ def _product(panel: Panel, step: Step, head: float, side: float) -> Grid:
     labels = LABEL_LINE * bool(step.above.columns)
     y = head + LABEL_LINE + labels + step.above.size[0] * side + MEET / 2 + 4
     left = Grid(x, y, side, step.left, step.left.source > 0)
-    for i, label in enumerate(step.left.rows):
-        panel.add(Words(x - 6, y + (i + 0.5) * side + 4, label, LABEL, "label", "end"))
+    _row_labels(panel, x, y, step.left.rows, side)
     _captioned(panel, left)
     panel.entry = (0.0, y + left.height / 2)
     named = text_width(_name(left), LABEL + 1, bold=True) if left.copied else _name_width(step.left, True)
@@ -435,8 +443,7 @@ def _meet(panel: Panel, step: Step, x: float, head: float, side: float, left: Gr
     box = step.above
     x = max(x, left.x + left.width + 12 + _label_width(box))
     above = Grid(x, head + LABEL_LINE + LABEL_LINE * bool(box.columns), side, box, box.source > 0)
-    for i, label in enumerate(box.rows):
-        panel.add(Words(x - 6, above.y + (i + 0.5) * side + 4, label, LABEL, "label", "end"))
+    _row_labels(panel, x, above.y, box.rows, side)
     _captioned(panel, above)
     grid = Grid(x, left.y, side, step.result)
     middle = left.y + left.height / 2

@@ -255,17 +255,21 @@ class Contents:
                 yield f"{boxes} of {name} add{'s' * (len(cells) == 1)} up to", written(total)
 
     def question(self) -> str:
-        """Something to say in words."""
-        shares = [t for t in self._blank() if is_share(t.row.op) and t.spec.rank > 1 and t.spec.shape[-2]]
-        if shares:
-            table = shares[0]
-            rows = self._labels(table, -2)
-            own = f"the last row of {self.names[table.tensor.name]}"
-            who = f"“{rows[-1]}”" if table.tensor.labels[-2] else own
+        """Something to say in words, to which the sheet has one answer."""
+        for table in self._blank():
+            told = self.names[table.tensor.name]
+            row = next((row for row in reversed(_rows(table)) if len(_largest(table, row)) == 1), None)
+            if not is_share(table.row.op) or table.spec.rank < 2 or row is None:
+                continue
+            labels, at = table.tensor.labels[-2], row[0][-2]
+            who = f"“{labels[at]}”" if labels else f"row {at} of {told}"
             read = next(self.names[o.tensor.name] for o in table.operands or () if o is not None)
             return f"Say it in words: whom does {who} look at most, and why? (see its row of {read})"
-        name = self.names[self._blank()[-1].tensor.name]
-        return f"Say it in words: which box of {name} is the largest, and which numbers made it so?"
+        table = self._blank()[-1]
+        told = self.names[table.tensor.name]
+        one = len(_largest(table, [index for row in _rows(table) for index in row])) == 1
+        which = f"which box of {told} is the largest" if one else f"which boxes of {told} are the largest"
+        return f"Say it in words: {which}, and which numbers made {'it' if one else 'them'} so?"
 
 
 def contents(trace: Trace, tables: Sequence[Table], title: str, footer: str, notes: Sequence[str]) -> Sheet:
@@ -302,6 +306,12 @@ def _rows(table: Table) -> list[list[tuple[int, ...]]]:
     return [
         [(*block, i, j) for j in range(shape[-1])] for block in table.blocks for i in range(shape[-2])
     ]  # fmt: skip
+
+
+def _largest(table: Table, indices: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those of some squares whose number is the largest that is not hidden."""
+    seen = {index: nested.at(table.tensor.value, index) for index in indices if not _hidden(table, index)}
+    return [index for index, cell in seen.items() if cell == max(seen.values())]
 
 
 def _hidden(table: Table, index: tuple[int, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import combinations
 
 import pytest
 from filled_sheets import WORDS, attention
@@ -81,6 +82,19 @@ def test_sums_to_check_by_are_right():
     assert told["all 12 boxes of out add up to"] == written(sum(nested.flat(sheet.trace["out"])))
 
 
+def test_the_question_has_one_answer():
+    asked = [attention(seed=seed, labels=WORDS) for seed in range(1, 14)]
+    for sheet in asked:
+        who = re.search("“(.*)”", sheet.contents.question).group(1)
+        row = sheet.trace["weights"][WORDS["token"].index(who)]
+        assert row.count(max(row)) == 1, (who, row)
+    assert any("“cat”" in sheet.contents.question for sheet in asked)
+    graph = Graph("even")
+    graph.output(A=graph.softmax(graph.input("X", (2, 2)), name="A"))
+    even = worksheet(graph, feeds={"X": [[1, 1], [2, 2]]})
+    assert "which boxes of A are the largest" in even.contents.question
+
+
 def test_everything_is_on_the_paper_and_no_box_on_another():
     for sheet in SHEETS:
         for side in pages(sheet.contents):
@@ -99,6 +113,27 @@ def test_everything_is_on_the_paper_and_no_box_on_another():
                 wide = text_width(words.text, words.size, bold=True)
                 struck = [b for b in grids if b.y < words.y and words.y - 8 < b.y + b.height]
                 assert all(words.x + wide <= b.x or b.x + b.width <= words.x for b in struck), words.text
+
+
+@pytest.mark.parametrize("words", ["students attend lectures", "interdisciplinary cat sat", "W" * 30 + " a b"])
+def test_no_text_runs_into_another(words):
+    graph = specimen("attention", n=3, d=4, causal=True).graph
+    sheet = worksheet(graph, seed=2, labels={"token": words.split()})
+    for side in pages(sheet.contents):
+        texts = [item for item in side.items if isinstance(item, Words) and item.role != "number"]
+        assert "…" in "".join(words.text for words in texts)
+        for a, b in combinations(texts, 2):
+            (left, right, low), (left2, right2, low2) = _place(a), _place(b)
+            apart = (
+                right <= left2 or right2 <= left or low - a.size * 0.75 >= low2 or low2 - b.size * 0.75 >= low
+            )
+            assert apart, (a.text, b.text)
+
+
+def _place(words):
+    wide = text_width(words.text, words.size, bold=words.role in ("title", "name"))
+    left = words.x - {"start": 0, "middle": wide / 2, "end": wide}[words.anchor]
+    return left, left + wide, words.y
 
 
 def test_a_product_stands_where_its_operands_meet():
