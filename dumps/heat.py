@@ -1,11 +1,13 @@
 """A tensor as heat maps: what each cell says, and how strong its colour is.
 
-Two scales. `share` runs from 0 to 1, for ops whose values are shares (weights, gates); `signed` is
-symmetric about 0, as wide as the largest number that is seen. What is hidden has no place on a scale.
+Two scales. `share` runs from 0 to 1, for what is a share (weights, gates); `signed` is symmetric about
+0, as wide as the largest number that is seen. What is hidden has no place on a scale.
 A tensor of rank 3 or more is one map for each slice along its leading axes.
 
 >>> Scale("signed", 2.0).level(-1.0), Scale("share").text, Scale("signed", 2.0).text
 (-0.5, '0 to 1', '±2.00')
+>>> Scale("share", 0.05).text, Scale("share", 0.05).level(0.2), Scale("signed", 0.0).text
+('0 to .05', 1.0, 'only 0')
 >>> [short(number) for number in (0.5, -0.004, 11.21, 0, 123456.0)]
 ['0.50', '−4e−3', '11.2', '0', '1e5']
 >>> short(0.5, share=True), short(1.0, share=True)
@@ -21,8 +23,7 @@ from typing import Any, NamedTuple
 
 from graphattn.core import nested
 from graphattn.core.numbers import Numbers
-from graphattn.core.op import Op
-from graphattn.dumps.rows import TensorRow, is_share
+from graphattn.dumps.rows import TensorRow
 
 MINUS = "−"
 MINUS_INFINITY = "−∞"
@@ -38,12 +39,19 @@ class Scale(NamedTuple):
     @property
     def text(self) -> str:
         """The range in words."""
-        return "0 to 1" if self.kind == "share" else f"±{short(self.bound)}"
+        if self.kind == "share":
+            return f"0 to {self.end}"
+        return f"±{self.end}" if self.bound else "only 0"
+
+    @property
+    def end(self) -> str:
+        """Its largest number."""
+        return f"{self.bound:g}".removeprefix("0") if self.kind == "share" else short(self.bound)
 
     def level(self, value: float) -> float:
         """Where a finite number is: from 0 to 1, or from −1 to 1."""
         if self.kind == "share":
-            return min(max(value, 0.0), 1.0)
+            return min(max(value / self.bound, 0.0), 1.0)
         return min(max(value / self.bound, -1.0), 1.0) if self.bound else 0.0
 
 
@@ -107,6 +115,16 @@ class HeatMap:
             return Cell("broken", 0.0, short(value))
         return Cell("number", self.scale.level(value), self._short(value))
 
+    def strongest(self, down: Iterable[int], across: Sequence[int]) -> Cell:
+        """What one cell says that stands for several: the number farthest from 0; broken where any of them
+        is, masked where all are."""
+        seen = [near(self.values[i][j], self.numbers) for i in down for j in across if not self.is_hidden(i, j)]
+        if not seen:
+            return Cell("masked", 0.0, "")
+        if not all(map(math.isfinite, seen)):
+            return Cell("broken", 0.0, "")
+        return Cell("number", self.scale.level(max(seen, key=abs)), "")
+
     def _short(self, value: float) -> str:
         if self.tensor.spec.kind == "float":
             return short(value, self.scale.kind == "share")
@@ -118,9 +136,9 @@ class HeatMap:
         return self.numbers.text(value) if self.tensor.spec.kind == "float" else str(value)
 
 
-def heat_maps(tensor: TensorRow, op: Op, numbers: Numbers, scale: Scale | None = None) -> list[HeatMap]:
+def heat_maps(tensor: TensorRow, numbers: Numbers, scale: Scale | None = None) -> list[HeatMap]:
     """The maps of a recorded tensor with cells, on one scale for all."""
-    scale = scale or scale_of([tensor], op, numbers)
+    scale = scale or scale_of([tensor], numbers)
     rank, shape = tensor.spec.rank, tensor.spec.shape
     if not tensor.spec.size:
         return []
@@ -137,14 +155,30 @@ def heat_maps(tensor: TensorRow, op: Op, numbers: Numbers, scale: Scale | None =
     ]  # fmt: skip
 
 
-def scale_of(tensors: Iterable[TensorRow], op: Op, numbers: Numbers) -> Scale:
-    """The scale that shows all numbers of tensors that one kind of op made."""
+def scale_of(tensors: Iterable[TensorRow], numbers: Numbers) -> Scale:
+    """The scale that shows all numbers of tensors."""
     tensors = list(tensors)
-    if is_share(op) or all(tensor.spec.kind == "bool" for tensor in tensors):
+    if all(tensor.share or tensor.spec.kind == "bool" for tensor in tensors):
         return Scale("share")
     return Scale(
         "signed", max((abs(value) for tensor in tensors for value in _seen(tensor, numbers)), default=0.0)
     )
+
+
+def spread_scale(tensors: Iterable[TensorRow], numbers: Numbers) -> Scale:
+    """A scale that shows shares among many cells too: where each of n cells has little, it ends at ten
+    times 1 / n, or beyond, where not more than a tenth of all that is given is larger; in round numbers."""
+    tensors = list(tensors)
+    scale = scale_of(tensors, numbers)
+    if scale.kind == "signed" or not all(tensor.share for tensor in tensors):
+        return scale
+    fair = 1 / max((tensor.spec.shape or (1,))[-1] for tensor in tensors)
+    cells = [value for tensor in tensors for value in _seen(tensor, numbers)]
+    large = [value for value in cells if value > 10 * fair]
+    beyond = sum(cells) / 10
+    ends = (digit * 10.0**-power for power in range(4, 0, -1) for digit in (1, 2, 5))
+    fitting = (end for end in ends if end >= 10 * fair and sum(v for v in large if v > end) <= beyond)
+    return Scale("share", next(fitting, 1.0))
 
 
 def _seen(tensor: TensorRow, numbers: Numbers) -> Iterator[float]:

@@ -47,7 +47,7 @@ def heat_lines(
         for tensor in row.tensors:
             if tensor.value is None or not tensor.spec.size:
                 continue
-            maps = heat_maps(tensor, row.op, trace.numbers)
+            maps = heat_maps(tensor, trace.numbers)
             yield [
                 Piece(f"{tensor.name} = {row.written.expression}   {row.written.axes}   {maps[0].scale.text}")
             ]

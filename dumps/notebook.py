@@ -110,7 +110,7 @@ def _tensor(tensor: TensorRow, row: StepRow, trace: Trace, form: Pretty) -> Iter
         plain = plain or one_cell(tensor, form, trace.numbers)
         yield f'<p style="margin:4px 0 8px 16px;{MONO}">{escaped(plain)}</p>'
         return
-    maps = {shown.index: shown for shown in heat_maps(tensor, row.op, trace.numbers)}
+    maps = {shown.index: shown for shown in heat_maps(tensor, trace.numbers)}
     shape = (1, *tensor.spec.shape)[-2:]
     down, across = form.shown(shape[0]), form.shown(shape[1])
     for part in slices(tensor, form, trace.numbers):

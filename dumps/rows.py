@@ -73,6 +73,8 @@ class TensorRow:
     labels: tuple[tuple[str, ...] | None, ...]
     """The labels of each axis, or None."""
     patched: bool
+    share: bool
+    """Whether its values are shares between 0 and 1, as weights are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +228,11 @@ def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = Fa
                 mask if chosen is None or name in chosen else None,
                 labels_of(trace.labels, spec),
                 name in patched,
+                shares(trace.graph, Ref(step.name, port)),
             )
-            for name, spec, value, mask in zip(names, step.specs, step.outputs, step.masks, strict=True)
+            for port, (name, spec, value, mask) in enumerate(
+                zip(names, step.specs, step.outputs, step.masks, strict=True)
+            )
         )
         finite = not step.op.nonfinite or step.finite
         yield StepRow(node_row(trace.graph, step.node, finite), tensors, tuple(step.warnings))
@@ -256,7 +261,7 @@ def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:
     if spec.shape != tensor.spec.shape or tensor.name.startswith("backward."):
         return None
     own = trace.graph.tensor_name(trace.graph.resolve(name)) in trace.patched
-    return TensorRow(f"d_{leaf}", spec, value, trace.masked(name), tensor.labels, own)
+    return TensorRow(f"d_{leaf}", spec, value, trace.masked(name), tensor.labels, own, share=False)
 
 
 def labels_of(labels: Mapping[str, tuple[str, ...]], spec: Spec) -> tuple[tuple[str, ...] | None, ...]:
@@ -328,9 +333,20 @@ def is_share(op: Op) -> bool:
     return op.range == (0.0, 1.0)
 
 
-def facts(tensor: TensorRow, op: Op, numbers: Numbers) -> Facts:
-    """The facts of a recorded tensor of numbers. Sums are looked at where the op's values are shares,
-    as weights are."""
+def shares(graph: Graph, ref: Ref) -> bool:
+    """Whether a tensor's values are shares: those of the op that makes it, or of a composite whose output it
+    is, as the quotient is in which softmax ends."""
+    node = graph.nodes[ref.node]
+    ops = [node.op]
+    scope = graph.scopes.get(node.scope or "")
+    while scope is not None and ref in scope.outputs:
+        ops += [scope.op] if scope.op is not None else []
+        scope = graph.scopes.get(scope.parent or "")
+    return any(map(is_share, ops))
+
+
+def facts(tensor: TensorRow, numbers: Numbers) -> Facts:
+    """The facts of a recorded tensor of numbers. Sums are looked at where its values are shares."""
     largest = smallest = None
     rank, count = tensor.spec.rank, 0
     for index, row, cells, mask in seen(tensor):
@@ -344,7 +360,7 @@ def facts(tensor: TensorRow, op: Op, numbers: Numbers) -> Facts:
             largest = ((*index, _place(row, mask, high))[:rank], high)
         if smallest is None or low < smallest[1]:
             smallest = ((*index, _place(row, mask, low))[:rank], low)
-    sums = _sums(tensor, numbers) if is_share(op) else None
+    sums = _sums(tensor, numbers) if tensor.share else None
     return Facts(sums, largest, smallest, tensor.spec.size - count)
 
 

@@ -41,7 +41,6 @@ from graphattn.dumps.rows import (
     as_read,
     cotangent,
     facts,
-    is_share,
     labels_of,
     shape_text,
     step_rows,
@@ -255,12 +254,12 @@ def told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers
     """The facts that stand below a recorded tensor."""
     omitted = left_out(tensor, form, numbers)
     lines = [omitted] if omitted else []
-    if tensor.spec.size and tensor.spec.kind == "float" and (omitted or is_share(row.op)):
-        found = facts(tensor, row.op, numbers)
+    if tensor.spec.size and tensor.spec.kind == "float" and (omitted or tensor.share):
+        found = facts(tensor, numbers)
         write = form.cell(tensor, numbers)
         if found.sums:
             lines.append(f"{found.sums} sum to 1")
-        if omitted and not is_share(row.op) and found.smallest is not None:
+        if omitted and not tensor.share and found.smallest is not None:
             lines.append(_cell_told("smallest", tensor, found.smallest, write))
         if found.largest is not None:
             lines.append(_cell_told("largest", tensor, found.largest, write))
@@ -404,7 +403,7 @@ class _StepReader(Recording):
                 if heading.strip().partition(" ")[0] != name:
                     raise GraphError(f"{shortened(heading.strip())} stands where {name!r} was expected")
                 self._past_axes([spec])
-            tensor = TensorRow(name, spec, None, None, labels_of(self.labels, spec), False)
+            tensor = TensorRow(name, spec, None, None, labels_of(self.labels, spec), False, False)
             value, mask = read_table(self._take_row, tensor, self.numbers)
             self.tensor(name, value, mask)
             self._past_facts(node.name)

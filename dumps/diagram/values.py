@@ -17,7 +17,7 @@ from graphattn.core.words import typed
 from graphattn.dumps import wording
 from graphattn.dumps.alike import Fold, title_of
 from graphattn.dumps.heat import Cell, HeatMap, heat_maps
-from graphattn.dumps.rows import TensorRow, labels_of
+from graphattn.dumps.rows import TensorRow, labels_of, shares
 
 NUMBERS = 8
 """Up to so many rows and columns a cell holds its number."""
@@ -125,8 +125,11 @@ class Values:
             return []
         spec = self.trace.spec(name)
         labels = labels_of(self.trace.labels, spec)
-        row = TensorRow(name, spec, self.trace[name], self.trace.masked(name), labels, name in self.patched)
-        return heat_maps(row, self.trace.step(name).op, self.trace.numbers)
+        row = TensorRow(
+            name, spec, self.trace[name], self.trace.masked(name), labels, name in self.patched,
+            shares(self.trace.graph, self.trace.graph.resolve(name)),
+        )  # fmt: skip
+        return heat_maps(row, self.trace.numbers)
 
     def _gaps(self, ref: Ref) -> frozenset[int]:
         """Where pieces meet in the columns: those that were put together here, or will be cut apart."""

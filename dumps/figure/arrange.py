@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,7 @@ from graphattn.core.trace import Trace
 from graphattn.dumps import wording
 from graphattn.dumps.figure.canvas import Canvas, Hatch, Line, Rect, Text
 from graphattn.dumps.figure.panel import Panel
-from graphattn.dumps.heat import HeatMap, Scale, heat_maps, scale_of, short
+from graphattn.dumps.heat import HeatMap, Scale, heat_maps, short, spread_scale
 from graphattn.dumps.letters import fitted, text_width
 from graphattn.dumps.rows import StepRow, TensorRow, facts, step_rows
 from graphattn.dumps.theme import Theme
@@ -23,7 +24,7 @@ WIDTH = 1120.0
 PAD, GAP = 16.0, 22.0
 
 FULL = 8
-"""More maps than these are thumbnails."""
+"""Where more maps than these have one scale, maps are thumbnails."""
 
 MAPS = 1024
 """The most maps of a figure."""
@@ -43,6 +44,8 @@ class Entry:
     """A map, what it is called, and in which row and column of a grid it belongs."""
 
     map: HeatMap
+    kind: str
+    """Tensors whose names differ in numbers alone are of one kind."""
     line: str
     """Maps of one line stand side by side."""
     row: str
@@ -63,7 +66,7 @@ def page(trace: Trace, tensors: str | Iterable[str], theme: Theme) -> Canvas:
         raise GraphError(
             f"there are {len(entries):,} maps to draw; expected at most {MAPS:,}: name fewer tensors"
         )
-    small = len(entries) > FULL
+    small = max(Counter(entry.kind for entry in entries).values()) > FULL
     canvas = Canvas(title, theme.page)
     many = sum(entry.map.cells for entry in entries) > (THUMBNAIL_CELLS if small else CELLS)
     panels = [[_panel(entry, theme, small, many) for entry in line] for line in _rows(entries)]
@@ -71,7 +74,7 @@ def page(trace: Trace, tensors: str | Iterable[str], theme: Theme) -> Canvas:
     y = PAD
     if small or len(entries) > 1 or title != entries[0].name:
         canvas.add(Text(PAD, y + 8, fitted(title, 13, WIDTH, bold=True), 13, theme.ink, bold=True))
-        notes = dict.fromkeys(entry.note for entry in entries)
+        notes = dict.fromkeys(panel.caption for line in panels for panel in line)
         told = next(iter(notes)) if len(notes) == 1 else ""
         if small and told:
             canvas.add(Text(PAD, y + 24, fitted(told, 9, WIDTH), 9, theme.muted))
@@ -101,7 +104,7 @@ def page(trace: Trace, tensors: str | Iterable[str], theme: Theme) -> Canvas:
 
 def _panel(entry: Entry, theme: Theme, small: bool, many: bool) -> Panel:
     if small:
-        return Panel(entry.map, entry.column, "", theme, small, many)
+        return Panel(entry.map, entry.column, entry.note, theme, small, many)
     return Panel(entry.map, entry.name, entry.note, theme, small, many)
 
 
@@ -127,29 +130,32 @@ def _recorded(trace: Trace, tensors: str | Iterable[str]) -> list[tuple[StepRow,
 
 def _entries(trace: Trace, found: list[tuple[StepRow, TensorRow]]) -> tuple[str, list[Entry]]:
     """The title, and an entry for each slice of each tensor. Tensors of one kind (whose names differ in
-    numbers alone) have one scale."""
+    numbers alone) have one scale; those that are alone of their kind follow each other on a line."""
     kinds: dict[object, list[tuple[StepRow, TensorRow]]] = {}
     for row, tensor in found:
-        kind = (re.sub(r"\d+", "*", tensor.name), tensor.spec.shape, row.op.range)
+        kind = (re.sub(r"\d+", "*", tensor.name), tensor.spec.shape, tensor.share)
         kinds.setdefault(kind, []).append((row, tensor))
     entries = []
     template = ""
+    alone = 0
     for kind, group in kinds.items():
         template, keys = _template([tensor.name for _, tensor in group])
         if len(kinds) > 1:
             keys = [("", tensor.name) for _, tensor in group]
-        scale = scale_of([tensor for _, tensor in group], group[0][0].op, trace.numbers)
+        scale = spread_scale([tensor for _, tensor in group], trace.numbers)
+        single = len(group) == 1 and group[0][1].spec.rank < 3
+        alone += not single
         for (row, tensor), (above, name) in zip(group, keys, strict=True):
             whole = " ".join(part for part in (above, name) if part)
-            for shown in heat_maps(tensor, row.op, trace.numbers, scale):
+            for shown in heat_maps(tensor, trace.numbers, scale):
                 places = [_place(tensor, axis, i) for axis, i in enumerate(shown.index)]
                 if places and len(found) == 1:
                     above, name = " ".join(places[:-1]), places[-1]
                 elif places:
                     above, name = whole, " ".join(places)
-                line = above if len(kinds) == 1 else f"{kind}{above}"
+                line = above if len(kinds) == 1 else f"alone {alone}" if single else f"{kind}{above}"
                 note = _note(row, tensor, scale, trace)
-                entries.append(Entry(shown, line, wording.clean(above), wording.clean(name), note))
+                entries.append(Entry(shown, str(kind), line, wording.clean(above), wording.clean(name), note))
     if len(kinds) > 1:
         title = trace.graph.title or trace.graph.name
     else:
@@ -161,7 +167,7 @@ def _note(row: StepRow, tensor: TensorRow, scale: Scale, trace: Trace) -> str:
     """`n×d = 4×8 · ±3.32`."""
     parts = [wording.axes_text(tensor.spec), scale.text]
     if tensor.spec.kind == "float":
-        sums = facts(tensor, row.op, trace.numbers).sums
+        sums = facts(tensor, trace.numbers).sums
         parts += [f"{sums} sum to 1"] if sums else []
     parts += ["patched"] if tensor.patched else []
     return " · ".join(parts)
@@ -223,13 +229,14 @@ def _lines(panels: list[Panel], width: float) -> list[list[Panel]]:
 
 def _legend(canvas: Canvas, entries: list[Entry], theme: Theme, y: float) -> float:
     """The scales, and what hatching means; how far to the right it goes."""
-    scales = list(dict.fromkeys(entry.map.scale for entry in entries))
+    scales = list(dict.fromkeys(entry.map.scale for entry in entries if entry.map.scale.bound))
     kinds = list(dict.fromkeys(scale.kind for scale in scales))
     x, middle = PAD, y + 10
     for kind in kinds:
         own = [scale for scale in scales if scale.kind == kind]
-        bound = short(own[0].bound) if len(own) == 1 else "max"
-        ends = ("0", "1") if kind == "share" else (f"−{bound}", f"+{bound}")
+        bound = own[0].end if len(own) == 1 else "max"
+        most = bound if own[0].bound == 1 else f"≥ {bound}"
+        ends = ("0", most) if kind == "share" else (f"−{bound}", f"+{bound}")
         canvas.add(Text(x, middle, ends[0], 8.5, theme.muted))
         x += text_width(ends[0], 8.5) + 4
         steps = 40
@@ -256,8 +263,7 @@ def _words(trace: Trace, entries: list[Entry]) -> str:
     """The figure in a sentence or two, for those who do not see it."""
     told = []
     for tensor in {id(entry.map.tensor): entry.map.tensor for entry in entries}.values():
-        op = trace.step(tensor.name).op
-        found = facts(tensor, op, trace.numbers)
+        found = facts(tensor, trace.numbers)
         ends = [("smallest", found.smallest), ("largest", found.largest)]
         numbers = ", ".join(f"{what} {short(float(end[1]))}" for what, end in ends if end is not None)
         hidden = f", {found.hidden} cells masked" if found.hidden else ""

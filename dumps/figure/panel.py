@@ -1,8 +1,9 @@
 """One heat map on a page: title, labels, cells, and what the numbers range over.
 
 How it is drawn depends on its size: up to 14 rows and columns the cells hold numbers; up to 40 they are
-coloured cells, negative ones with a minus; beyond, the map is one image with ticks. A thumbnail is small
-and without labels. What is hidden is hatched in each of them.
+coloured cells, negative ones with a minus; beyond, the map is one image with ticks, in which one spot
+stands for several cells where there are more than can be seen. A thumbnail is small and without labels.
+What is hidden is hatched in each of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from graphattn.core.errors import GraphError
 from graphattn.dumps import wording
 from graphattn.dumps.colour import ink_on
 from graphattn.dumps.figure.canvas import Canvas, Hatch, Image, Line, Rect, Text
-from graphattn.dumps.heat import MINUS, HeatMap
+from graphattn.dumps.heat import MINUS, Cell, HeatMap
 from graphattn.dumps.letters import fitted, text_width
 from graphattn.dumps.table import index_text
 from graphattn.dumps.theme import Theme
@@ -32,6 +33,9 @@ MOST = 4096
 
 LABEL = 84.0
 """The most room for a row's label."""
+
+SPOTS = (160, 84)
+"""So many rows or columns of spots an image has at most, and one in a thumbnail."""
 
 STRIPE = 6
 """Pixels from one line of a hatching to the next, in an image."""
@@ -70,13 +74,27 @@ class Panel:
             return "numbers"
         return "image" if self.many or largest > SWATCHES else "swatches"
 
+    @property
+    def pooled(self) -> tuple[int, int]:
+        """How many rows and columns of cells one spot of an image stands for."""
+        rows, columns = self.map.shape
+        return -(-rows // SPOTS[self.small]), -(-columns // SPOTS[self.small])
+
+    @property
+    def caption(self) -> str:
+        """The note, and what a spot stands for."""
+        if self.kind != "image" or self.pooled == (1, 1):
+            return self.note
+        what = "largest" if self.map.scale.kind == "share" else "farthest from 0"
+        return f"{self.note} · each spot is the {what} of {self.pooled[0]} × {self.pooled[1]} cells"
+
     @cached_property
     def cell_size(self) -> tuple[float, float]:
         """Width and height of a cell."""
         rows, columns = self.map.shape
         largest = max(rows, columns)
         if self.small:
-            side = max(84 / largest, 0.1)
+            side = 84 / largest
             return side, side
         labels = self.map.column_labels
         wide = max((text_width(label, 8.5) + 6 for label in self._clean(labels)), default=0.0)
@@ -86,8 +104,8 @@ class Panel:
             return max(longest + 9, 30.0, min(wide, 60.0)), 20.0
         if self.kind == "swatches":
             return max(16.0, min(wide, 30.0)), 16.0
-        side = max(1.0, min(14.0, 460 / largest))
-        return side, max(side, min(16.0, 96 / rows))
+        side = min(14.0, 460 / largest)
+        return max(side, min(14.0, 96 / columns)), max(side, min(16.0, 96 / rows))
 
     @cached_property
     def margin(self) -> float:
@@ -111,7 +129,7 @@ class Panel:
     @property
     def width(self) -> float:
         """How wide all of it is."""
-        told = 0.0 if self.small else max(text_width(self.title, 11, bold=True), text_width(self.note, 8.5))
+        told = 0.0 if self.small else max(text_width(self.title, 11, bold=True), text_width(self.caption, 8.5))
         return max(self.margin + self.grid[0], min(told, 420.0))
 
     @property
@@ -148,7 +166,7 @@ class Panel:
             canvas.add(
                 Text(x, y + 7, fitted(self.title, 11, self.width + 6, bold=True), 11, theme.ink, bold=True)
             )
-            canvas.add(Text(x, y + 21, fitted(self.note, 8.5, self.width + 6), 8.5, theme.muted))
+            canvas.add(Text(x, y + 21, fitted(self.caption, 8.5, self.width + 6), 8.5, theme.muted))
         left, top = x + self.margin, y + self.head
         if not self.small:
             self._label(canvas, left, top)
@@ -226,12 +244,19 @@ class Panel:
         return wording.clean(f"{self.map.tensor.name}{place} = {self.map.digits(i, j)}{hidden}")
 
     def _image(self, canvas: Canvas, left: float, top: float) -> None:
-        (rows, columns), (wide, high) = self.map.shape, self.grid
-        zoom = max(1, (168 if self.small else 480) // max(rows, columns))
-        tall = max(1, round(zoom * self.cell_size[1] / self.cell_size[0]))
-        pixels = _pixels(self.map, self.theme, zoom, tall)
+        (rows, columns), (down, across), (wide, high) = self.map.shape, self.pooled, self.grid
+        spots = [
+            [
+                self.map.strongest(range(i, min(i + down, rows)), range(j, min(j + across, columns)))
+                for j in range(0, columns, across)
+            ]
+            for i in range(0, rows, down)
+        ]
+        zoom = max(1, (168 if self.small else 480) // max(len(spots), len(spots[0])))
+        tall = max(1, round(zoom * (high / len(spots)) / (wide / len(spots[0]))))
+        pixels = _pixels(spots, self.map.scale.kind, self.theme, zoom, tall)
         tooltip = f"{self.title}, {rows} × {columns}, {self.map.scale.text}"
-        canvas.add(Image(left, top, wide, high, columns * zoom, rows * tall, pixels, tooltip))
+        canvas.add(Image(left, top, wide, high, len(spots[0]) * zoom, len(spots) * tall, pixels, tooltip))
         canvas.add(*self._outline(left, top))
 
 
@@ -241,10 +266,9 @@ def ticks(count: int) -> list[int]:
     return list(range(0, count, step))
 
 
-def _pixels(shown: HeatMap, theme: Theme, zoom: int, tall: int) -> bytes:
-    """The map as pixels, `zoom` × `tall` for each cell; hatched where it is hidden."""
+def _pixels(spots: Sequence[Sequence[Cell]], scale: str, theme: Theme, zoom: int, tall: int) -> bytes:
+    """An image's pixels, `zoom` × `tall` for each spot; hatched where it is hidden."""
     heat = theme.heat
-    rows, columns = shown.shape
     colours: dict[str, bytes] = {}
 
     def rgb(colour: str) -> bytes:
@@ -254,12 +278,11 @@ def _pixels(shown: HeatMap, theme: Theme, zoom: int, tall: int) -> bytes:
 
     surface, line = rgb(heat.masked.fill), rgb(heat.masked.line)
     found = bytearray()
-    for i in range(rows):
-        cells = [shown.cell(i, j) for j in range(columns)]
+    for i, cells in enumerate(spots):
         paints = [
             None
             if cell.state == "masked"
-            else rgb(heat.broken if cell.state == "broken" else heat.fill(shown.scale.kind, cell.level))
+            else rgb(heat.broken if cell.state == "broken" else heat.fill(scale, cell.level))
             for cell in cells
         ]
         for down in range(i * tall, (i + 1) * tall):

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any
 
 from graphattn.dumps.diagram.symbols import Symbols
-from graphattn.dumps.rows import is_share
 from graphattn.dumps.workbook.tables import Helper, Table
 from graphattn.dumps.worksheet.sheet import Box, Sheet, Square, Step
 from graphattn.insight.why import why
@@ -247,7 +246,7 @@ class Contents:
                 nested.at(table.tensor.value, index)
                 for row in _rows(table) for index in row if not _hidden(table, index)
             ]  # fmt: skip
-            if is_share(table.row.op):
+            if table.tensor.share:
                 yield f"each row of {name} adds up to", "1"
             elif not table.row.op.moves:
                 total = self.trace.numbers.total(cells) if cells else 0
@@ -259,7 +258,7 @@ class Contents:
         for table in self._blank():
             told = self.names[table.tensor.name]
             row = next((row for row in reversed(_rows(table)) if len(_largest(table, row)) == 1), None)
-            if not is_share(table.row.op) or table.spec.rank < 2 or row is None:
+            if not table.tensor.share or table.spec.rank < 2 or row is None:
                 continue
             labels, at = table.tensor.labels[-2], row[0][-2]
             who = f"“{labels[at]}”" if labels else f"row {at} of {told}"

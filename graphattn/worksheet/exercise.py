@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from graphattn.dumps.rows import is_share, selected
+from graphattn.dumps.rows import selected
 from graphattn.dumps.workbook.tables import Exercise, Table
 
 from ..core import nested
@@ -91,4 +91,4 @@ def drawn_from(found: Sequence[Table], exercise: Exercise) -> list[Table]:
 
 def _free(table: Table) -> bool:
     hidden = table.tensor.mask is not None and True in set(nested.flat(table.tensor.mask))
-    return table.spec.kind == "float" and not (table.row.op.moves or is_share(table.row.op) or hidden)
+    return table.spec.kind == "float" and not (table.row.op.moves or table.tensor.share or hidden)

@@ -24,7 +24,6 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from graphattn.dumps.rows import is_share
 from graphattn.dumps.workbook.tables import Table
 
 from ..builtin import random_feeds
@@ -130,7 +129,7 @@ def needs_of(graph: Graph, found: Sequence[Table], blank: Sequence[str], given: 
     units = _in_order(rows, known, reads, constants)
     asked = [t for t in found if t.tensor.name in blank]
     read = {o.tensor.name for t in asked for o in t.operands or () if o is not None}
-    shares = tuple(t.tensor.name for t in asked if is_share(t.row.op))
+    shares = tuple(t.tensor.name for t in asked if t.tensor.share)
     names = tuple(t.tensor.name for t in asked if t.tensor.name not in read and t.tensor.name not in shares)
     specs = {t.tensor.name: t.spec for t in found}
     return Needs(graph, given, tuple(blank), names, shares, drawn, units, specs, spans, constants)
@@ -140,7 +139,7 @@ def _raised(found: Sequence[Table]) -> set[str]:
     """The tensors that shares come of."""
     behind: set[str] = set()
     for table in reversed(found):
-        if is_share(table.row.op) or table.tensor.name in behind:
+        if table.tensor.share or table.tensor.name in behind:
             behind |= {o.tensor.name for o in table.operands or () if o is not None}
     return behind
 

@@ -283,7 +283,7 @@ def test_facts():
     trace = sample()
     rows = {row.name: row for row in step_rows(trace)}
     weights = rows["block.attention.head0.weights"]
-    found = facts(weights.tensors[0], weights.op, trace.numbers)
+    found = facts(weights.tensors[0], trace.numbers)
     assert (found.sums, found.hidden, found.largest) == ("rows", 3, ((0, 0), 1.0))
     assert found.smallest is not None and found.smallest[0] == (2, 1)
     assert rows["block.norm"].written.note == "eps=1e-05"
@@ -292,8 +292,8 @@ def test_facts():
     g.softmax(x, axis=0, name="columns")
     g.relu(x, name="not_weights")
     rows = {row.name: row for row in step_rows(run(g, {"x": [[1, 2], [3, 4]]}))}
-    assert facts(rows["columns"].tensors[0], rows["columns"].op, trace.numbers).sums == "columns"
-    assert facts(rows["x"].tensors[0], rows["x"].op, trace.numbers).sums is None
+    assert facts(rows["columns"].tensors[0], trace.numbers).sums == "columns"
+    assert facts(rows["x"].tensors[0], trace.numbers).sums is None
 
 
 def test_expressions():

@@ -17,13 +17,14 @@ from colour_vision import DEFICIENCIES, apart, seen
 from graphattn import Graph, GraphError
 from graphattn.builtin import specimen
 from graphattn.cli import main
+from graphattn.core.numbers import FLOAT
 from graphattn.core.trace import Trace
 from graphattn.dumps import layout
 from graphattn.dumps.colour import blend, contrast, ink_on, oklab
 from graphattn.dumps.figure import figure
 from graphattn.dumps.figure.panel import Panel, ticks
 from graphattn.dumps.figure.raster import dot
-from graphattn.dumps.heat import Scale, heat_maps, short
+from graphattn.dumps.heat import Scale, heat_maps, short, spread_scale
 from graphattn.dumps.layout import laid_out
 from graphattn.dumps.rows import step_rows
 from graphattn.dumps.theme import THEMES, theme
@@ -61,7 +62,7 @@ def texts(svg: str) -> list[str]:
 def panels(trace: Trace, name: str, **options) -> list[Panel]:
     """The panels of a tensor."""
     (row,) = step_rows(trace, [name])
-    maps = heat_maps(row.tensors[0], row.op, trace.numbers)
+    maps = heat_maps(row.tensors[0], trace.numbers)
     return [Panel(m, "title", "note", theme("light"), **options) for m in maps]
 
 
@@ -183,6 +184,77 @@ def test_a_large_map_is_one_image_with_ticks():
     hidden = {bytes(rows[0][at : at + 3]) for at in range(3 * zoom * 30, 3 * width, 3)}
     assert {f"#{colour.hex().upper()}" for colour in hidden} == set(heat.masked)  # hatched
     assert {"0", "10", "50"} <= set(texts(svg)) and "13" not in texts(svg)
+
+
+def spread(rows: int, columns: int) -> Trace:
+    """A softmax over rows of many cells, none of which has much."""
+    g = Graph("spread")
+    g.softmax(g.input("x", (rows, columns)), name="w")
+    return g.run({"x": [[math.sin(7 * i + 3 * j) for j in range(columns)] for i in range(rows)]})
+
+
+def test_shares_among_many_cells_are_seen():
+    """A thousand weights of about 1/1000 are no blank map: the scale ends at ten times that, and says so."""
+    drawn = figure(spread(4, 1000), "w")
+    assert "4×1000 · 0 to .01 · rows sum to 1 · each spot is the largest of 1 × 7 cells" in texts(drawn.svg())
+    assert "≥ .01" in texts(drawn.svg())
+    (image,) = re.findall(r'href="data:image/png;base64,([^"]*)"', drawn.svg())
+    _, _, rows = decoded(base64.b64decode(image))
+    darkest = min(sum(row[at : at + 3]) for row in rows for at in range(0, len(row), 3))
+    assert darkest < sum(bytes.fromhex(theme("light").heat.fill("share", 0.15)[1:]))
+
+
+@pytest.mark.parametrize("columns", [1, 5, 10, 14])
+def test_shares_among_few_cells_run_from_0_to_1(columns):
+    (row,) = step_rows(spread(3, columns), ["w"])
+    assert spread_scale(row.tensors, FLOAT) == Scale("share", 1.0)
+
+
+def test_shares_that_look_at_one_cell_run_from_0_to_1():
+    g = Graph("peaked")
+    g.softmax(g.input("x", (200, 200)), name="w")
+    trace = g.run({"x": [[50.0 * (i == j) for j in range(200)] for i in range(200)]})
+    (row,) = step_rows(trace, ["w"])
+    assert spread_scale(row.tensors, FLOAT) == Scale("share", 1.0)
+
+
+def test_a_spot_for_several_cells_is_the_one_farthest_from_0():
+    g = Graph("wide")
+    g.negate(g.input("x", (2, 400)), name="y")
+    trace = g.run({"x": [[2.0 * (j == 7) - 1.0 * (j == 200) for j in range(400)] for _ in range(2)]})
+    (panel,) = panels(trace, "y")
+    assert panel.pooled == (1, 3) and "farthest from 0 of 1 × 3 cells" in panel.caption
+    assert panel.map.strongest([0], range(6, 9)).level == -1.0
+    assert panel.map.strongest([0, 1], range(198, 201)).level == 0.5
+    (row,) = step_rows(square(3), ["masked"])
+    (shown,) = heat_maps(row.tensors[0], FLOAT)
+    assert [shown.strongest([0], at).state for at in ([1, 2], [0, 1])] == ["masked", "number"]
+
+
+@pytest.mark.parametrize("name", ["attention.head0.weights", "attention.head1.weights"])
+def test_weights_of_an_expanded_softmax_run_from_0_to_1(name):
+    made = specimen("block", n=4, d=8, heads=2, causal=True)
+    trace = made.graph.run(made.feeds, level="primitive")
+    assert "n×n = 4×4 · 0 to 1 · rows sum to 1" in texts(figure(trace, name).svg())
+    inside = texts(figure(trace, f"{name}.raised").svg())
+    assert any(text.startswith("n×n = 4×4 · ±") for text in inside)  # not yet divided
+
+
+def test_nothing_but_0_has_no_scale():
+    g = Graph("zero")
+    g.negate(g.input("x", (2, 2)), name="y")
+    found = texts(figure(g.run({"x": [[0.0, -0.0], [0.0, 0.0]]}), "y").svg())
+    assert "2×2 · only 0" in found and not any(sign in text for text in found for sign in "±+−")
+
+
+def test_maps_that_are_alone_of_their_kind_share_lines():
+    """More than eight tensors of as many kinds are no thumbnails, and no column either."""
+    made = specimen("block", n=4, d=8, heads=2, causal=True)
+    trace = made.graph.run(made.feeds, level="primitive")
+    root = ElementTree.fromstring(figure(trace, "attention.head0.weights*").svg())
+    at = {t.text: (float(t.get("x")), float(t.get("y"))) for t in root.iter(f"{SVG}text")}
+    first, second = (at[f"attention.head0.weights.{name}"] for name in ("peak", "some_visible"))
+    assert first[1] == second[1] and first[0] < second[0]
 
 
 def test_ticks_are_round_and_few():
