@@ -230,7 +230,7 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
     done = {step.name for step in trace.steps}
     lines = [
         [graph.nodes[name].op.name, code(name), prose(shape_text([spec]))]
-        for name, spec in graph.inputs.items()
+        for name, spec in graph.fed.items()
         if name in done
     ]
     for name, tensor in graph.outputs.items():

@@ -105,7 +105,7 @@ def _format(exact: Trace, short: Trace) -> Format:
         raise GraphError(f"the exact run has {exact.numbers.name} numbers; expected float")
     if name not in FORMATS:
         raise GraphError(f"the short run has {name} numbers; expected {', '.join(FORMATS)}")
-    if exact.graph.name != short.graph.name or exact.graph.inputs != short.graph.inputs:
+    if exact.graph.name != short.graph.name or exact.graph.fed != short.graph.fed:
         raise GraphError(
             f"the runs are of graphs {exact.graph.name!r} and {short.graph.name!r}; expected one graph"
         )

@@ -57,7 +57,7 @@ class _Writer:
         self.graph = graph
         self._short = _shortest([name for node in graph.nodes.values() for name in _tensor_names(node)])
         self.function = _free(_identifier(graph.name), {"math", *dir(builtins)})
-        arguments = [_identifier(name) for name in (*graph.inputs, *graph.defaults)]
+        arguments = [_identifier(name) for name in graph.fed]
         self.definitions = Definitions([self.function, *arguments])
         self.calls = {n.name: self._kernel_call(n) for n in graph.nodes.values() if not n.op.fed}
         taken = {"math", self.function, *dir(builtins), *self.definitions.names}

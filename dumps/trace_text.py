@@ -145,8 +145,7 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
     graph = trace.graph
     lines = [("graph", graph.name, plain(graph.title) if graph.title else "")]
     done = {step.name for step in trace.steps}
-    for name in (*graph.inputs, *graph.defaults):
-        spec = graph.nodes[name].outputs[0]
+    for name, spec in graph.fed.items():
         if name in done:
             lines.append((graph.nodes[name].op.name, name, shape_text([spec])))
     for name, tensor in graph.outputs.items():

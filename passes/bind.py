@@ -25,8 +25,8 @@ def bind(graph: Graph, values: Mapping[str, Any]) -> Graph:
     index), or a tensor without cells.
     """
     for name in values:
-        if name not in graph.inputs and name not in graph.defaults:
-            raise GraphError(f"bind: graph {graph.name!r} has no input {name!r}{suggest(name, graph.inputs)}")
+        if name not in graph.fed:
+            raise GraphError(f"bind: graph {graph.name!r} has no input {name!r}{suggest(name, graph.fed)}")
     rebuild = Rebuild(graph)
     for node in graph.nodes.values():
         if node.name not in values:

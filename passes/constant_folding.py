@@ -42,7 +42,7 @@ def _known(graph: Graph) -> dict[str, tuple[Any, ...]]:
     """The outputs of every node that nothing fed reaches."""
     plan = plan_of(graph)
     known: dict[str, tuple[Any, ...]] = {}
-    changing = graph.descendants(*graph.inputs, *graph.defaults)
+    changing = graph.descendants(*graph.fed)
     for step in plan.steps:
         node = step.node
         if node.name in changing:

@@ -26,7 +26,7 @@ from graphattn.core.graph import Graph
 from graphattn.core.run import run
 from graphattn.core.trace import Trace
 from graphattn.core.words import left, number, right, typed, width
-from graphattn.passes.gradient import gradient
+from graphattn.passes.gradient import differentiate
 
 LIMIT = 100_000
 """The most cells that a Jacobian may have."""
@@ -71,16 +71,12 @@ def jacobian(graph: Graph, of: str, wrt: str, feeds: Mapping[str, Any], **option
             f"{of} has {result.size:,} cells and {wrt} {variable.size:,}: {result.size * variable.size:,}"
             f" derivatives; expected at most {LIMIT:,}"
         )
-    backward = gradient(forward.graph, of, [wrt])
-    known = set(backward.inputs) - set(forward.graph.inputs)
-    cotangents = [name for name in known if backward.inputs[name].shape == result.shape]
-    if len(cotangents) != 1:
-        raise GraphError(f"the cotangent of {of} was not found; expected a graph that has no gradients yet")
-    (output,) = [name for name in backward.outputs if name not in forward.graph.outputs]
+    backward = differentiate(forward.graph, of, [wrt])
+    cotangent, output = backward.cotangents[of], backward.gradients[wrt]
     rows = []
     for place in range(result.size):
         one_hot = _folded([float(k == place) for k in range(result.size)], result.shape)
-        trace = run(backward, {**feeds, cotangents[0]: one_hot}, targets=[output], **options)
+        trace = run(backward.graph, {**feeds, cotangent: one_hot}, targets=[output], **options)
         rows.append(tuple(map(trace.numbers.near, nested.flat(trace[output]))))
     return Jacobian(of, wrt, _cells(forward, of, result), _cells(forward, wrt, variable), tuple(rows))
 

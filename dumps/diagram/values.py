@@ -172,7 +172,7 @@ def _check(graph: Graph, trace: Trace) -> None:
     """Raise unless the trace is a run of the graph, at whatever level."""
     if not isinstance(trace, Trace):
         raise GraphError(f"trace is {typed(trace)}; expected a run of graph {graph.name!r}")
-    for name in graph.inputs:
+    for name in graph.fed:
         if name not in trace.graph or trace.spec(name) != graph.spec(graph.resolve(name)):
             raise GraphError(
                 f"the trace is a run of graph {trace.graph.name!r}, which has no input {name!r} of this shape;"

@@ -72,8 +72,7 @@ def _again(trace: Trace) -> Trace:
     graph = trace.graph.at(LEVELS[-1])
     if graph is trace.graph:
         return trace
-    fed = (*trace.graph.inputs, *trace.graph.defaults)
-    feeds = {name: trace[name] for name in fed if name in trace and name not in trace.patched}
+    feeds = {name: value for name, value in trace.feeds.items() if name not in trace.patched}
     return run(
         trace.graph,
         feeds,

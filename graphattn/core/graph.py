@@ -152,6 +152,11 @@ class Graph(Builders):
         given = {n.name: _default(n) for n in self._nodes.values() if n.op.fed}
         return {name: default for name, default in given.items() if default is not None}
 
+    @property
+    def fed(self) -> dict[str, Spec]:
+        """What a run may be fed: its inputs, and what has a default."""
+        return {name: self._nodes[name].outputs[0] for name in (*self.inputs, *self.defaults)}
+
     def node(self, name: str) -> Node:
         """The node of that name."""
         try:

@@ -89,7 +89,7 @@ class Plan:
         self.fed: dict[str, PlanStep] = {}
         self.known_before: dict[int, tuple[Any, list[str]]] = {}
         """Masks and warnings of the steps that no feed changes, by their place, once they were asked for."""
-        self.known = {**graph.inputs, **graph.defaults}
+        self.known = graph.fed
         limit = most_cells()
         for node in graph.nodes.values():
             if wanted is None or node.name in wanted:

@@ -233,7 +233,7 @@ class Trace:
     @property
     def feeds(self) -> dict[str, Any]:
         """What the run was fed, as far as it was kept: another run of the graph on it gives the same."""
-        return {name: self[name] for name in (*self.graph.inputs, *self.graph.defaults) if name in self}
+        return {name: self[name] for name in self.graph.fed if name in self}
 
     @property
     def outputs(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import pytest
 
 from graphattn import Graph, run
 from graphattn.insight.compare import compare
+from graphattn.passes.gradient import gradient
 
 N, D, H = 5, 8, 2
 
@@ -104,6 +105,16 @@ def test_names_of_libraries_are_fed():
         "self_attn.out_proj.weight": FEEDS["w_o"], "y": Y,
     }  # fmt: skip
     assert compare(GRAPH, record).agrees
+
+
+def test_a_cotangent_that_may_be_left_out_is_fed_where_it_was_recorded():
+    g = Graph("squares")
+    x = g.input("x", (1, 2))
+    g.output(y=g.reduce_sum(x * x, name="y"))
+    backward, x = gradient(g, of="y"), [[1.0, 2.0]]
+    assert compare(backward, {"x": x, "d_x": [[2.0, 4.0]]}).agrees
+    assert compare(backward, {"x": x, "d_y": [[-0.5]], "d_x": [[-1.0, -2.0]]}).agrees
+    assert not compare(backward, {"x": x, "d_y": [[-0.5]], "d_x": [[2.0, 4.0]]}).agrees
 
 
 def test_names_of_families_may_be_endings():

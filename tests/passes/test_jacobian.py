@@ -4,6 +4,7 @@ import pytest
 
 from graphattn import Graph, GraphError, jacobian, run
 from graphattn.builtin import specimen
+from graphattn.passes.gradient import gradient
 
 
 @pytest.fixture
@@ -59,3 +60,15 @@ def test_what_is_refused(graph):
     g.output(y=g.exp(g.input("x", shape=(400,))))
     with pytest.raises(GraphError, match="160,000 derivatives; expected at most 100,000"):
         jacobian(g, "y", "x", {"x": [0.0] * 400})
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_result_of_one_cell(shape):
+    g = Graph("squares")
+    x = g.input("x", shape=(2,))
+    g.output(y=g.reshape(g.reduce_sum(x * x, axis=0), shape=shape, name="y"))
+    feeds = {"x": [1.5, -2.0]}
+    found = jacobian(g, of="y", wrt="x", feeds=feeds)
+    assert found.values == ((3.0, -4.0),)
+    again = jacobian(gradient(g, of="y"), of="d_x", wrt="x", feeds=feeds)
+    assert again.values == ((2.0, 0.0), (0.0, 2.0))

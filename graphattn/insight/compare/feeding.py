@@ -64,7 +64,7 @@ def run_on(
     used = {tensor.name for tensor in sources.values()}
     computed = replace(yours, tensors={n: t for n, t in yours.tensors.items() if n not in used})
     for reading in readings[:READINGS]:
-        cells = {name: fed_as(tensor, graph.inputs[name]) for name, tensor in reading.tensors.items()}
+        cells = {name: fed_as(tensor, graph.node(name).outputs[0]) for name, tensor in reading.tensors.items()}
         trace = run(graph, {**given, **cells}, level=level, allow_nonfinite=True, engine=engine)
         if len(readings) == 1:
             return trace, reading.notes
@@ -94,7 +94,7 @@ def sources_of(graph: Graph, yours: Recording, names: Mapping[str, str]) -> dict
             if key and by_meaning.setdefault(key, tensor) is not tensor:
                 by_meaning[key] = None
     sources: dict[str, Recorded] = {}
-    for name in graph.inputs:
+    for name in graph.fed:
         if name in names:
             sources[name] = part_of(yours, names[name])[0]
             continue
@@ -132,7 +132,7 @@ def _plain(graph: Graph, sources: Mapping[str, Recorded]) -> Reading:
     orientation = _orientation(graph, sources)
     reading, turned = {}, []
     for name, tensor in sources.items():
-        spec = graph.inputs[name]
+        spec = graph.node(name).outputs[0]
         fitting = next((t for _, t in arrangements(tensor, spec.shape)), None)
         if fitting is None:  # run() says what is wrong with it
             fitting = tensor
@@ -148,7 +148,7 @@ def _plain(graph: Graph, sources: Mapping[str, Recorded]) -> Reading:
 def _orientation(graph: Graph, sources: Mapping[str, Recorded]) -> str:
     """How weights are stored, as those that are not square tell: "in, out" or "out, in"; "" if none tells."""
     for name, tensor in sources.items():
-        shape = graph.inputs[name].shape
+        shape = graph.node(name).outputs[0].shape
         if _is_weight(graph, name) and shape[0] != shape[1]:
             if tensor.squeezed == shape:
                 return "out, in"
@@ -159,11 +159,12 @@ def _orientation(graph: Graph, sources: Mapping[str, Recorded]) -> str:
 
 def _is_weight(graph: Graph, name: str) -> bool:
     """Whether an input is a matrix that belongs to the graph, not what it is run on."""
-    return len(graph.inputs[name].shape) == 2 and graph.node(name).op.drawn is not None
+    node = graph.node(name)
+    return node.outputs[0].rank == 2 and node.op.drawn is not None
 
 
 def _is_square_weight(graph: Graph, name: str) -> bool:
-    shape = graph.inputs[name].shape
+    shape = graph.node(name).outputs[0].shape
     return _is_weight(graph, name) and shape[0] == shape[1] > 1
 
 
@@ -171,7 +172,7 @@ def _is_gain(graph: Graph, name: str, tensor: Recorded) -> bool:
     """Whether an input may be a gain that was stored as γ − 1: a row of numbers around 0 by such a name."""
     named = {"gamma", "gain", "scale"} & {part.rstrip("0123456789") for part in words(name)}
     near = bool(tensor.flat) and abs(sum(tensor.flat) / tensor.size) < 0.5
-    return len(graph.inputs[name].shape) == 1 and bool(named) and near
+    return graph.node(name).outputs[0].rank == 1 and bool(named) and near
 
 
 def _transposed(tensor: Recorded) -> Recorded:

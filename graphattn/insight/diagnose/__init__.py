@@ -191,7 +191,7 @@ def _compared(
 ) -> Comparison | None:
     """What `compare` says, where nothing fits."""
     try:
-        given = {name: value for name, value in feeds.items() if name in graph.inputs}
+        given = {name: value for name, value in feeds.items() if name in graph.fed}
         return compare(graph, observed, feeds=given, names=names)
     except GraphError:
         return None

@@ -92,8 +92,8 @@ def _fed(
     its own name and in its shape is taken as it is, any other as compare reads it."""
     fed = dict(feeds or {})
     recorded: dict[str, Recorded] = {}
-    for name in (*graph.inputs, *graph.defaults):
-        spec, tensor = graph.nodes[name].outputs[0], recording.tensors.get(names.get(name, name))
+    for name, spec in graph.fed.items():
+        tensor = recording.tensors.get(names.get(name, name))
         if name not in fed and tensor is not None and _squeezed(tensor.shape) == _squeezed(spec.shape):
             recorded[name] = _shaped(name, tensor, spec.shape)
             fed[name] = fed_as(recorded[name], spec)

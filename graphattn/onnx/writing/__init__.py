@@ -90,8 +90,8 @@ def _values(graph: Graph, feeds: Mapping[str, Any] | None) -> dict[str, Any]:
     if feeds is not None and not isinstance(feeds, Mapping):
         raise GraphError(f"feeds is {typed(feeds)}; expected a dict of tensors by input name")
     for name, value in (feeds or {}).items():
-        if name not in graph.inputs and name not in graph.defaults:
-            raise GraphError(f"graph {graph.name!r} has no input {name!r}{suggest(name, graph.inputs)}")
+        if name not in graph.fed:
+            raise GraphError(f"graph {graph.name!r} has no input {name!r}{suggest(name, graph.fed)}")
         found[name] = nested.read(value, graph.nodes[name].outputs[0], name, allow_nonfinite=True)
     return found
 
