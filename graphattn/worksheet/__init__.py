@@ -138,7 +138,7 @@ class Worksheet:
             ) from None
         return self_check(
             self.tables,
-            example(self.trace, self.tables),
+            example(self.tables),
             self.contents.title,
             json.dumps(self.data()),
             self.nice,

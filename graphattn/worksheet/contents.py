@@ -54,6 +54,7 @@ class Contents:
         self.tables = tables
         self.by_hand = trace.numbers is BY_HAND
         self.names = self._names()
+        self.example = example(tables)
         self.number: dict[str, int] = {}
         """The step that each blank tensor is the result of."""
         self.tint: dict[str, int] = {}
@@ -172,7 +173,7 @@ class Contents:
         product = _is_product(table)
         before = next((n for n, at in self.number.items() if at == number - 1), None)
         self.number[name] = number
-        done = example_of(table) if number == 1 else None
+        done = self.example.get(table.tensor.name)
         worked = self._worked(table, done) if done is not None else ""
         boxes = [self._operand(o) for o in operands]
         shown = [
@@ -278,18 +279,20 @@ def contents(trace: Trace, tables: Sequence[Table], title: str, footer: str, not
     return Sheet(title, subtitle, made.steps, tuple(made.checks()), made.question(), footer, tuple(notes))
 
 
-def example(trace: Trace, tables: Sequence[Table]) -> dict[str, tuple[int, ...]]:
-    """The square that is done as an example, by tensor: one of the first step."""
-    first = next(table for table in tables if table.operands is not None)
-    done = example_of(first)
-    return {} if done is None else {first.tensor.name: done}
+def example(tables: Sequence[Table]) -> dict[str, tuple[int, ...]]:
+    """The square that is done as an example, by tensor: one of the first step, below the first row where there
+    is one; none where it is all that is asked for."""
+    first, *others = (table for table in tables if table.operands is not None)
+    squares = seen(first)
+    if not squares or len(squares) + sum(map(len, map(seen, others))) == 1:
+        return {}
+    later = [index for index in squares if first.spec.rank > 1 and index[-2] == 1]
+    return {first.tensor.name: (later or squares)[0]}
 
 
-def example_of(table: Table) -> tuple[int, ...] | None:
-    """A square that is not hidden, below the first row where there is one."""
-    indices = [index for row in _rows(table) for index in row if not _hidden(table, index)]
-    later = [index for index in indices if table.spec.rank > 1 and index[-2] == 1]
-    return next(iter(later or indices), None)
+def seen(table: Table) -> list[tuple[int, ...]]:
+    """The squares of a table that are not hidden."""
+    return [index for row in _rows(table) for index in row if not _hidden(table, index)]
 
 
 # ---------------------------------------------------------------- what cells say
@@ -309,8 +312,8 @@ def _rows(table: Table) -> list[list[tuple[int, ...]]]:
 
 def _largest(table: Table, indices: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Those of some squares whose number is the largest that is not hidden."""
-    seen = {index: nested.at(table.tensor.value, index) for index in indices if not _hidden(table, index)}
-    return [index for index, cell in seen.items() if cell == max(seen.values())]
+    numbers = {index: nested.at(table.tensor.value, index) for index in indices if not _hidden(table, index)}
+    return [index for index, cell in numbers.items() if cell == max(numbers.values())]
 
 
 def _hidden(table: Table, index: tuple[int, ...]) -> bool:

@@ -12,6 +12,7 @@ from ..core import nested
 from ..core.errors import GraphError
 from ..core.graph import Graph
 from ..core.trace import Trace
+from .contents import seen
 
 SHEET, TOP = "Worksheet", 5
 SQUARES = 1_500
@@ -22,7 +23,7 @@ def exercise_of(trace: Trace, found: Sequence[Table], blank: Iterable[str] | Non
     """The tensors to fill in: those that match the names or patterns (None: all that are computed), and what
     only moves their numbers on the way to another; and the tensors that these read.
 
-    Raises a `GraphError` for a name that is unknown or not computed, and for too many squares.
+    Raises a `GraphError` for a name that is unknown or not computed, for too many squares, and for none.
     """
     computed = [t for t in found if t.operands is not None and t.spec.kind == "float"]
     if blank is None:
@@ -39,10 +40,11 @@ def exercise_of(trace: Trace, found: Sequence[Table], blank: Iterable[str] | Non
     if not names:
         raise GraphError("nothing is computed in this graph; expected a tensor to fill in")
     names |= _moved(computed, names)
-    _need_few(sum(t.spec.size for t in computed if t.tensor.name in names))
-    given = {
-        o.tensor.name for t in computed if t.tensor.name in names for o in t.operands or () if o is not None
-    }
+    asked = [t for t in computed if t.tensor.name in names]
+    _need_few(sum(t.spec.size for t in asked))
+    if not any(map(seen, asked)):
+        raise GraphError("what is computed has no cell that can be seen; expected a square to fill in")
+    given = {o.tensor.name for t in asked for o in t.operands or () if o is not None}
     return Exercise(frozenset(given - names), frozenset(names), SHEET, TOP)
 
 

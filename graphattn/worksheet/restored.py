@@ -52,7 +52,7 @@ def restored(text: str, file: str) -> Restored:
     exercise = Exercise(frozenset(given), frozenset(blank), SHEET, TOP)
     placed = tables(trace, CELLS, exercise)
     title = entry(data, "title", str, file)
-    return Restored(title, SHEET, placed, example(trace, placed), NEAR if by_hand else FLOAT)
+    return Restored(title, SHEET, placed, example(placed), NEAR if by_hand else FLOAT)
 
 
 def _need_small(graph: Graph, file: str) -> None:

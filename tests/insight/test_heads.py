@@ -36,6 +36,14 @@ def test_the_heads_of_the_toy_on_repeated_random_texts():
     assert mean["layer0.attention.head1", "previous"] == pytest.approx(0.601, abs=0.01)
 
 
+def test_a_text_without_tokens_has_no_heads():
+    g = Graph("empty")
+    x = g.input("x", (0, 4))
+    g.output(out=g.attention(x, x, x, name="head").out)
+    with pytest.raises(GraphError, match="has no head whose queries and keys are the same tokens"):
+        heads(run(g, {"x": []}))
+
+
 def test_what_the_heads_of_the_toy_do():
     found = heads(toy_induction("qmxbzqmxbz").run())
     assert [(head.name, head.does) for head in found] == [

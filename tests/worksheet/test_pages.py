@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 from filled_sheets import WORDS, attention
 
-from graphattn import Graph, gradient
+from graphattn import Graph, GraphError, gradient
 from graphattn.builtin import specimen
 from graphattn.cli import main
 from graphattn.core import nested
@@ -205,6 +205,25 @@ def test_the_command_writes_every_form_and_nothing_over_another(tmp_path, capsys
 def test_a_command_that_cannot_be_done_says_so(more, words, tmp_path, capsys):
     code = _code(["worksheet", "attention", "--n", "3", "--d", "4", "-o", str(tmp_path / "out"), *more])
     assert code == 2 and words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shapes", [((1, 0), (0, 1)), ((1, 1), (1, 1))])
+def test_a_square_that_is_all_there_is_to_fill_in_is_not_done_as_an_example(shapes):
+    g = Graph("one")
+    g.output(y=g.matmul(*(g.input(name, shape) for name, shape in zip("ab", shapes, strict=True)), name="y"))
+    sheet = worksheet(g)
+    assert [square.kind for square in squares(sheet.contents)] == ["blank"]
+    assert sheet.xlsx
+
+
+def test_a_graph_without_a_square_to_fill_in_is_refused():
+    g = Graph("none")
+    g.output(y=g.exp(g.input("x", (0, 3)), name="y"))
+    h = Graph("hidden")
+    h.output(y=h.mask(h.input("x", (1, 2)), h.constant([[False, False]]), name="y"))
+    for graph in (g, h):
+        with pytest.raises(GraphError, match="no cell that can be seen; expected a square to fill in"):
+            worksheet(graph)
 
 
 @pytest.mark.slow

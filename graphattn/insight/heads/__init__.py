@@ -164,7 +164,7 @@ def maps(trace: Trace) -> Iterator[tuple[str, Any, Any]]:
     j-th text of several `attention.batch{j}.head{i}`."""
     for name, weights in attention_maps(trace.graph):
         *lead, n, m = trace.spec(weights).shape
-        if n != m or weights not in trace:
+        if n == 0 or n != m or weights not in trace:
             continue
         value, hidden = trace[weights], trace.masked(weights)
         for index in product(*map(range, lead)):
