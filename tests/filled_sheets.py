@@ -22,7 +22,7 @@ def attention(seed=7, n=3, **options) -> Worksheet:
 
 
 def squares(sheet):
-    return list(blanks(sheet.tables, example(sheet.trace, sheet.tables)))
+    return list(blanks(sheet.tables, example(sheet.tables)))
 
 
 def answer(blank):
