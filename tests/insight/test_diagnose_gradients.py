@@ -55,6 +55,25 @@ def test_a_cotangent_that_was_observed_is_fed(line):
     assert diagnose(line, feeds, wrong, pairs=False).verdict == "mistake"
 
 
+@pytest.mark.parametrize("called", ["d_y", "d_guess", "d_out", "upstream"])
+def test_a_cotangent_goes_by_the_tensor_that_is_the_result_too(line, called):
+    feeds, names = {"x": X, "w": W}, {"d_y": called} if called == "upstream" else {}
+    right = run(gradient(line, of="y", wrt="w"), {**feeds, "d_y": SEED})["d_w"]
+    seen = {called: SEED, "grad": right}
+    found = diagnose(line, feeds, seen, names={**names, "d_w": "grad"})
+    assert (found.verdict, found.observed) == ("right", ["d_w"])
+    if not names:
+        assert diagnose(line, {**feeds, called: SEED}, {"d_w": right}).verdict == "right"
+
+
+def test_a_tensor_of_the_shape_of_the_result_may_be_its_cotangent(line):
+    feeds = {"x": X, "w": W, "d_y": SEED}
+    right = run(gradient(line, of="y", wrt="w"), feeds)["d_w"]
+    found = diagnose(line, feeds, {"seed": [[2.0], [-2.0]], "d_w": right})
+    assert (found.verdict, found.observed) == ("right", ["d_w"])
+    assert found.notes == ["not looked at, for the graph has no such tensor: seed"]
+
+
 def test_a_cotangent_that_nobody_knows_is_asked_for(line):
-    with pytest.raises(GraphError, match="no result has one cell or a known cotangent; expected d_y too"):
+    with pytest.raises(GraphError, match="no result has one cell or a known cotangent; expected d_y too, in"):
         diagnose(line, {"x": X, "w": W}, {"d_w": W})

@@ -13,7 +13,7 @@ exactly as it was observed. Where nothing fits, nothing is guessed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
 from ...core.words import typed
+from ...passes.cotangents import by_results, otherwise_called
 from ..compare import compare
 from ..compare.comparison import SAYS_IT_ALL, Comparison
 from ..compare.reading import read
@@ -33,7 +34,7 @@ from .classes import classes, same
 from .cut import plain
 from .judge import Judge
 from .levels import Level, levels
-from .observed import Observed, read_observed
+from .observed import Observed, read_observed, recorded_as
 from .pairs import look_for_pairs
 from .result import VERDICTS as VERDICTS
 from .result import Diagnosis as Diagnosis
@@ -71,10 +72,13 @@ def diagnose(
     """
     if not isinstance(graph, Graph):
         raise GraphError(f"diagnose got {typed(graph)}; expected a Graph, then feeds, then what was observed")
-    recording = read(observed)
-    backward = differentiated(graph.at("op"), recording.tensors, feeds or {})
-    graph = graph if backward is None else backward.graph
     fine = graph.at("op")
+    recording = read(observed)
+    names = {**otherwise_called(fine, recording.tensors.keys()), **by_results(fine, names or {})}
+    feeds = by_results(fine, feeds or {})
+    backward = differentiated(fine, recorded_as(recording.tensors, names), feeds)
+    if backward is not None:
+        graph, fine = backward.graph, backward.graph.at("op")
     reading = read_observed(fine, recording, feeds, backward.gradients if backward else (), names)
     accuracy = accuracy_of([o.theirs for o in reading.observed], precision)
     rounded = [name for name, tensor in reading.recorded.items() if accuracy.rounds(tensor)]
@@ -115,7 +119,7 @@ def _searched(
             )
             return done
     compared = None if hits else _compared(graph, fed, recording, names)
-    if compared is not None and compared.agrees and len(theirs) > 1:
+    if compared is not None and compared.agrees and len(theirs) > 1 and _looked_at(compared, theirs):
         done = _done("harmless", [], graph, accuracy, stages[0], search)
         done.comparison = compared
         return done
@@ -195,6 +199,12 @@ def _compared(
         return compare(graph, observed, feeds=given, names=names)
     except GraphError:
         return None
+
+
+def _looked_at(compared: Comparison, observed: Sequence[Observed]) -> bool:
+    """Whether `compare` has compared all that was observed."""
+    left = set(compared.uncompared)
+    return all(o.theirs.name not in left for o in observed)
 
 
 def _how_far(compared: Comparison | None) -> list[str]:

@@ -3,7 +3,7 @@ as on all others, and in the engine that put them together.
 
 A name `d_x` that the graph does not have is the gradient of x, of the results that have one cell or whose
 cotangent (`d_y` for y) is fed, or was observed. The `d_y` of a result is its cotangent, unless another such
-result is computed from it.
+result is computed from it. Names of cotangents are those of the outputs here (`passes.cotangents`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import Any
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
+from ...passes.cotangents import PREFIX
 from ...passes.engine_mistakes import EngineMistake, engine_mistakes
 from ...passes.gradient import differentiate
 from ..variants.rules import Rules
 from .judge import Judge, apart, widest, within
 from .observed import rows_of
-
-PREFIX = "d_"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,8 @@ def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any])
     if not of:
         raise GraphError(
             f"gradients were observed ({PREFIX}{wrt[0]}, …), but no result has one cell or a known cotangent;"
-            f" expected {PREFIX}{next(iter(results), 'y')} too, of the shape of that result"
+            f" expected {PREFIX}{next(iter(results), 'y')} too, in the shape of that result, among the feeds or"
+            " what was observed"
         )
     made = differentiate(graph, of, wrt, apart=True)
     return Backward(made.graph, graph, of, wrt, made.rules)

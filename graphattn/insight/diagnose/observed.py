@@ -72,12 +72,19 @@ def read_observed(
             shaped = tensor if free else _shaped(name, tensor, spec.shape)
             found[ref] = Observed(_known(graph, name, ref), ref, shaped)
     if left:
-        notes += _place(graph, recording, fed, names or {}, left, found)
+        notes += _place(graph, recording, fed, names or {}, left, found, bool(gradients))
     if not found:
         raise GraphError(f"{recording.title} has no tensor that the graph computes; expected one or more")
     order = {name: place for place, name in enumerate(graph.nodes)}
     observed = sorted(found.values(), key=lambda o: (order[o.ref.node], o.ref.port))
     return Reading(observed, fed, recorded, notes)
+
+
+def recorded_as(tensors: Collection[str], names: Mapping[str, str]) -> list[str]:
+    """What tensors are called in the graph, those that `names` ({the graph's: yours}) do not tell of by their
+    own names."""
+    told = [name for name, yours in names.items() if yours in tensors]
+    return [*(name for name in tensors if name not in names.values()), *told]
 
 
 def _known(graph: Graph, name: str, ref: Ref) -> str:
@@ -108,19 +115,20 @@ def _fed(
 
 def _place(
     graph: Graph, recording: Recording, fed: Mapping[str, Any], names: Mapping[str, str],
-    left: list[Recorded], found: dict[Ref, Observed],
+    left: list[Recorded], found: dict[Ref, Observed], backward: bool,
 ) -> list[str]:  # fmt: skip
     """Find tensors whose names the graph does not have, in turn: as compare does by name, the one result that
-    is left and has its shape, by value. What no tensor of the graph is is told."""
+    is left and has its shape (`backward`, where gradients were observed, that may be its cotangent), by value.
+    What no tensor of the graph is is told."""
     alignment = align(of_trace(run(graph, fed, allow_nonfinite=True)), recording, names)
     fits = [
         pair for pair in alignment.pairs if pair.reference.shape == graph.spec(graph.resolve(pair.key)).shape
     ]
-    for how in (("mapping", "name"), (), ("value",)):
+    for how in (("mapping", "name"), *(() if backward else ((),)), ("value",)):
         more: list[Recorded] = []
         for tensor in left:
             pairs = [pair for pair in fits if pair.other == tensor.name and pair.how.startswith(how)]
-            if not (_by_pairs(graph, pairs, found) if how else _by_shape(graph, tensor, found)):
+            if not (_by_pairs(graph, pairs, names, found) if how else _by_shape(graph, tensor, found)):
                 more.append(tensor)
         left = more
     if left and not found:
@@ -132,15 +140,18 @@ def _place(
     return [f"not looked at, for the graph has no such tensor: {listed(t.name for t in left)}"] if left else []
 
 
-def _by_pairs(graph: Graph, pairs: Sequence[Pair], found: dict[Ref, Observed]) -> bool:
+def _by_pairs(
+    graph: Graph, pairs: Sequence[Pair], names: Mapping[str, str], found: dict[Ref, Observed]
+) -> bool:
     """Whether compare pairs a tensor, as it is, with tensors of the graph, and it is taken for those that are
-    numbers and computed."""
+    numbers and computed, by the name that was given for it if there is one."""
     if not pairs or "as if" in pairs[0].how:
         return False
+    given = {graph.resolve(name): name for name in names if name in graph}
     for pair in pairs:
         ref = graph.resolve(pair.key)
         if ref not in found and graph.spec(ref).kind == "float" and not graph.nodes[ref.node].op.fed:
-            found[ref] = Observed(pair.key, ref, pair.yours)
+            found[ref] = Observed(given.get(ref, pair.key), ref, pair.yours)
     return True
 
 
