@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from inspect import cleandoc
@@ -23,13 +23,13 @@ from ..core.engines import need_engine
 from ..core.errors import GraphError, suggest
 from ..core.op import LEVELS
 from ..core.specimen import Specimen
+from ..core.words import listed
 from . import completion
 from .output import message
 
 if TYPE_CHECKING:
     from ..core.graph import Graph
     from ..core.trace import Trace
-    from ..insight.compare.recording import Recording
 
 TOY = "toy"
 ONNX, TORCH = ".onnx", ".pt2"
@@ -71,6 +71,11 @@ def specimen_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return graph_options(_with(FEEDS, command))
 
 
+def fed_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """SOURCE and what feeds it, for a command that looks at the graph as it is: unpatched, without labels."""
+    return graph_options(_with(FED, command))
+
+
 def _with(options: tuple[Any, ...], command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
@@ -110,7 +115,7 @@ GRAPH = (
     click.option("--ids", metavar="I,J,…", help="Token ids that a trained model reads, instead of --text."),
     click.option("--layers", type=Whole(0), help="Build only so many layers of a trained model.  [all]"),
 )
-FEEDS = (
+FED = (
     click.option("--seed", type=int, help="Draw the feeds at random, the same for the same seed.  [0]"),
     click.option(
         "--feeds",
@@ -119,6 +124,9 @@ FEEDS = (
         multiple=True,
         help="Feed these tensors, by name: .json, .csv, .npy, .npz, .safetensors. May be repeated.",
     ),
+)
+FEEDS = (
+    *FED,
     click.option(
         "--patch",
         "patches",
@@ -168,8 +176,8 @@ def read_specimen(
     recorded: Mapping[str, Any] | None = None, **options: Any,
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. A
-    program is fed what is `recorded` by the names of its inputs, too. Raises a `GraphError` for what cannot be
-    read."""
+    program is fed what is `recorded` by the names of its inputs, too; who gives that says what is drawn. Raises
+    a `GraphError` for what cannot be read."""
     given = _given(options)
     if is_program(source):
         _refuse(source, **given)
@@ -227,25 +235,6 @@ def is_graph(source: str) -> bool:
         start = file.read(200).decode("utf-8", "replace")
     form = SAVED.match(start) or SAVED_JSON.search(start)
     return form is not None and form[1] == "graph"
-
-
-def read_recording(path: str) -> Recording:
-    """The tensors of a file or a folder. Raises a `GraphError` for what holds none."""
-    from ..insight.compare.reading import read_file
-
-    if not Path(path).exists():
-        raise GraphError(f"{path!r} does not exist; expected a recording: a file or a folder of tensors")
-    if is_graph(path):
-        raise GraphError(f"{path} is a graph without values; expected a recording: a trace, or tensors")
-    return read_file(path)
-
-
-def recorded(source: str, recording: Recording, names: Mapping[str, str]) -> dict[str, Any]:
-    """What was recorded, by its own names and by the `names` that it has in a source that is read for it."""
-    if not is_program(source):
-        return {}
-    own = {name: tensor.nested() for name, tensor in recording.tensors.items()}
-    return own | {mine: own[theirs] for mine, theirs in names.items() if theirs in own}
 
 
 def need_unpatched(trace: Trace | None) -> None:
@@ -354,8 +343,8 @@ def _of_model(path: Path, options: Mapping[str, Any]) -> Specimen:
 def _of_program(
     path: Path, feed_files: tuple[str, ...], seed: int | None, recorded: Mapping[str, Any] | None = None
 ) -> Specimen:
-    """An ONNX model or a program of PyTorch; its feeds go by the names of its inputs, and what is not fed is
-    drawn at random."""
+    """An ONNX model or a program of PyTorch; its feeds go by the names of its inputs, and cotangents are fed
+    beside them. What is not fed is drawn at random; where something was `recorded`, who asked says so."""
     from ..core.tensor_file import read_tensors
 
     feeds: dict[str, Any] = {}
@@ -363,17 +352,39 @@ def _of_program(
         if Path(file).is_dir():
             raise GraphError(f"{file!r} is a folder; expected a file of feeds")
         feeds |= read_tensors(file).tensors
-    if path.suffix.lower() == TORCH:
-        found = _of_torch(path, feeds, seed or 0, recorded or {})
-    else:
-        from ..onnx import input_names, load
-
-        known = recorded or {}
-        given = {name: known[name] for name in (input_names(path) if known else ()) if name in known}
-        found = load(path, {**given, **feeds}, seed=seed or 0)
+    beside = {name: feeds.pop(name) for name in _cotangents(path, feeds)}
+    read = _of_torch if path.suffix.lower() == TORCH else _of_onnx
+    found = read(path, feeds, seed or 0, recorded or {})
     for note in found.graph.notes:
         message(f"{path}: {note}")
-    return found
+    if found.drawn and recorded is None:
+        message(f"{path} has no feeds for {listed(found.drawn)}: they are drawn at random (--seed {seed or 0})")
+    return replace(found, feeds={**found.feeds, **beside})
+
+
+def _cotangents(path: Path, feeds: Collection[str]) -> list[str]:
+    """The feeds of a program that are named as cotangents are, and are none of its inputs."""
+    from graphattn.passes.cotangents import PREFIX
+
+    named = [name for name in feeds if name.startswith(PREFIX)]
+    if not named:
+        return []
+    if path.suffix.lower() == TORCH:
+        from ..torch.serialized import stored
+
+        inputs = [source.name for source in stored(path).inputs]
+    else:
+        from ..onnx import input_names
+
+        inputs = input_names(path)
+    return [name for name in named if name not in inputs]
+
+
+def _of_onnx(path: Path, feeds: dict[str, Any], seed: int, recorded: Mapping[str, Any]) -> Specimen:
+    from ..onnx import input_names, load
+
+    given = {name: recorded[name] for name in (input_names(path) if recorded else ()) if name in recorded}
+    return load(path, {**given, **feeds}, seed=seed)
 
 
 def _of_torch(path: Path, feeds: dict[str, Any], seed: int, recorded: Mapping[str, Any]) -> Specimen:
@@ -387,10 +398,8 @@ def _of_torch(path: Path, feeds: dict[str, Any], seed: int, recorded: Mapping[st
     for source in program.inputs:
         if source.dtype and source.name not in feeds:
             missing.input(source.name, source.sizes, kind=source.kind_of_cells)
-    if missing.inputs:
-        told = ", ".join(missing.inputs)
-        message(f"{path} has no feeds for {told}: they are drawn at random (--seed {seed})")
-    return called(program, (), {**feeds, **random_feeds(missing, seed)}).specimen()
+    found = called(program, (), {**feeds, **random_feeds(missing, seed)}).specimen()
+    return replace(found, drawn=[name for name in missing.inputs if name in found.feeds])
 
 
 def _of_text(path: Path) -> Specimen:
@@ -480,7 +489,10 @@ def _told_of(error: BaseException, path: Path) -> GraphError:
 
 
 def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
-    """The tensors of a file, by input name; a lone matrix feeds the only input."""
+    """The tensors of a file, by input name; a lone matrix feeds the only input, unless it is named after a
+    cotangent."""
+    from graphattn.passes.cotangents import cotangent_of
+
     from ..core.tensor_file import read_tensors
 
     if Path(path).is_dir():
@@ -488,7 +500,8 @@ def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
     file = read_tensors(path)
     feeds = dict(file.tensors)
     inputs = graph.inputs
-    if Path(path).suffix.lower() in (".csv", ".npy") and not feeds.keys() & inputs.keys():
+    known = any(name in inputs or cotangent_of(graph, name) for name in feeds)
+    if Path(path).suffix.lower() in (".csv", ".npy") and not known:
         if len(inputs) != 1:
             raise GraphError(
                 f"{path} is named after none of the inputs; expected a file named {', '.join(list(inputs)[:8])}"

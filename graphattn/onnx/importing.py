@@ -19,7 +19,7 @@ from ..conventions.onnx.nodes import Building, OnnxNode
 from ..core.errors import GraphError, suggest
 from ..core.graph import Graph
 from ..core.specimen import Specimen
-from ..core.words import listed, shown, sizes
+from ..core.words import shown, sizes
 from .checking import checked_types, told_of
 from .feeding import Fed, read_feeds
 from .finishing import finished
@@ -41,17 +41,19 @@ def load(
     """The graph of an ONNX model, ready to run: its feeds, and what it depends on in `graph.notes`.
 
     source: a path, the bytes of a file, or a `onnx.ModelProto`. feeds: arrays or nested lists by the ONNX
-    names of the inputs; what is not fed is drawn at random (`seed`), which needs fixed sizes. labels: texts by
-    axis name. fixed: whether integers and bools that are fed are constants of the graph. grouped: whether
-    attention is recognised. Raises a `GraphError` that names the operator and the node where something is not
-    read, `OSError` where a file cannot be read at all.
+    names of the inputs; what is not fed is drawn at random (`seed`), which needs fixed sizes, and named in
+    `drawn` of the specimen. labels: texts by axis name. fixed: whether integers and bools that are fed are
+    constants of the graph. grouped: whether attention is recognised. Raises a `GraphError` that names the
+    operator and the node where something is not read, `OSError` where a file cannot be read at all.
     """
     model = read_model(source)
     own = None if fixed else _own(model)
     if own is not None:
         graph, values = own
-        given = {name: fed.value for name, fed in read_feeds(model, feeds or {}, seed).items()}
-        return Specimen(graph, {**values, **given}, labels or {}, allow_nonfinite=True)
+        fed = read_feeds(model, feeds or {}, seed)
+        given = {name: one.value for name, one in fed.items()}
+        drawn = [name for name, one in fed.items() if one.drawn]
+        return Specimen(graph, {**values, **given}, labels or {}, allow_nonfinite=True, drawn=drawn)
     types = checked_types(model)
     reader = _Reader(model, types, read_feeds(model, {} if feeds is None else feeds, seed))
     return reader.specimen(labels or {}, fixed, grouped)
@@ -73,6 +75,7 @@ class _Reader:
         self.graph = Graph(name, title=model.graph.name)
         self.places = ModelPlaces(self.graph, self._names())
         self.feeds: dict[str, Any] = {}
+        self.drawn: list[str] = []
         self.building = Building(self.graph, self.places, model.opset, self._fold, types)
 
     def _names(self) -> Iterator[str]:
@@ -105,7 +108,7 @@ class _Reader:
         known = {n: v.known for n, v in self.building.values.items() if v.known is not None}
         graph, notes = finished(graph, results, self.building.own, known, grouped)
         graph.notes = (*self._notes(), *notes)
-        return Specimen(graph, self.feeds, labels, allow_nonfinite=True)
+        return Specimen(graph, self.feeds, labels, allow_nonfinite=True, drawn=self.drawn)
 
     def _input(self, fed: Fed, fixed: bool) -> None:
         if fed.kind != "float" and fixed:
@@ -115,6 +118,8 @@ class _Reader:
         tensor = self.graph.input(name, fed.array.shape, fed.axes, fed.kind)
         self.graph.adopt_alias(fed.name, tensor.ref)
         self.feeds[name] = fed.value
+        if fed.drawn:
+            self.drawn.append(name)
         self.building.feed(fed.name, tensor, None if fed.kind == "float" else fed.array)
 
     def _initializer(self, tensor: Any) -> None:
@@ -139,9 +144,6 @@ class _Reader:
         )
 
     def _notes(self) -> Iterator[str]:
-        drawn = [fed.name for fed in self.fed.values() if fed.drawn]
-        if drawn:
-            yield f"what is not fed was drawn at random: {listed(drawn)}"
         if self.building.folded:
             fed = ", ".join(f"{fed.name} of {sizes(fed.array.shape)}" for fed in self.fed.values())
             yield (

@@ -49,6 +49,16 @@ def test_a_built_in_graph_is_run_on_what_was_recorded(files):
     assert code == 1 and "weights is the first to differ; its inputs agree" in out
 
 
+@pytest.mark.parametrize("seen, drawn", [((), "Q, K, V"), (("Q",), "K, V"), (("Q", "K", "V"), "")])
+def test_what_of_a_built_in_graph_is_drawn_is_said(files, seen, drawn):
+    made = specimen("attention", n=3, d=4)
+    held = {name: made.feeds[name] for name in seen}
+    (files / "part.json").write_text(json.dumps({**held, **made.run().outputs}), "utf-8")
+    code, _, err = call("attention", files / "part.json", "--n", 3, "--d", 4)
+    told = f"B did not record {drawn}, and A does not hold them: they are drawn at random\n"
+    assert (code, err) == (0, told if drawn else "")
+
+
 def test_a_python_file_is_run(files):
     path = files / "mine.py"
     code = "from graphattn.builtin import specimen\ngraph = specimen('attention', n=3, d=4).graph\n"

@@ -10,6 +10,8 @@ import pytest
 from graphattn import run
 from graphattn.builtin import specimen
 from graphattn.cli import main
+from graphattn.dumps.graph_json import graph_json
+from graphattn.dumps.trace_json import trace_json
 
 ATTENTION = ["diagnose", "attention", "--causal", "--n", "3", "--d", "4"]
 
@@ -71,6 +73,100 @@ def test_feeds_that_were_given_stay_whatever_else_may_be_meant_by_a_name(tmp_pat
     (tmp_path / "mine.json").write_text(json.dumps(observed), encoding="utf-8")
     done = call(*ATTENTION, "--feeds", tmp_path / "feeds.json", tmp_path / "mine.json")
     assert done.exit_code == 0 and done.output.startswith("right: ")
+
+
+LINE = """from graphattn import Graph
+graph = Graph("line")
+graph.output(y=graph.matmul(graph.input("x", (2, 2)), graph.parameter("w", (1, 2)).T, name="guess"))
+"""
+X, W, Y, SEED, D_W = [[1.0, 2.0], [3.0, 4.0]], [[0.5, -0.25]], [[0.0], [0.5]], [[1.0], [-3.0]], [[-8.0, -10.0]]
+HELD = f"feeds = {json.dumps({'x': X, 'w': W})}\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """written(name, tensors): the path of a file that holds them."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("called", ["d_y", "d_guess", "d_out"])
+@pytest.mark.parametrize("held, fed, seen", [(True, (), ()), (False, ("seed",), ()), (False, (), ("seed",))])
+def test_a_cotangent_is_taken_from_the_source_from_feeds_and_from_theirs(written, called, held, fed, seen):
+    kept = {"seed": {called: SEED}}
+    source = written("line.py", LINE + HELD + (f"feeds[{called!r}] = {SEED!r}\n" if held else ""))
+    feeds = [arg for name in fed for arg in ("--feeds", written(f"{name}.json", kept[name]))]
+    for sign, status in ((1, 0), (-1, 1)):
+        theirs = {"d_w": [[sign * cell for cell in D_W[0]]], **{k: v for n in seen for k, v in kept[n].items()}}
+        done = call("diagnose", source, *feeds, written("mine.json", theirs))
+        assert done.exit_code == status and not done.errors
+        assert done.output.startswith("right: " if not status else "mistake: ")
+
+
+def test_a_file_named_after_a_cotangent_feeds_no_input(written):
+    source = written("line.py", 'from graphattn import Graph\ngraph = Graph("half")\n'
+                     'graph.output(y=graph.scale(graph.input("x", (1, 2)), sqrt=4))\n')  # fmt: skip
+    done = call("diagnose", source, "--feeds", written("d_y.csv", "2,-6\n"),
+                written("mine.json", {"x": W, "d_x": [[1, -3]]}))  # fmt: skip
+    assert (done.exit_code, done.errors) == (0, "") and done.output.startswith("right: ")
+
+
+def test_names_are_told_as_in_compare(written):
+    source, theirs = written("line.py", LINE), {"in": X, "gw": D_W, "gy": SEED, "weight": W}
+    names = [arg for pair in ("x=in", "w=weight", "d_w=gw", "d_y=gy") for arg in ("--name", pair)]
+    done = call("diagnose", source, *names, written("mine.json", theirs))
+    assert done.exit_code == 0 and done.output.startswith("right: yours is what this graph gives in d_w")
+    done = call("diagnose", source, "--name", "x", written("mine.json", theirs))
+    assert done.exit_code == 2 and "'x' is no pair; expected NAME_IN_SOURCE=NAME_IN_THEIRS" in done.errors
+
+
+def drawn(names, theirs, source, seed=0):
+    told = f"{theirs} did not record {names}, and {source} does not hold them"
+    return f"{told}: they are drawn at random (--seed {seed})\n"
+
+
+@pytest.mark.parametrize("made", ["built-in", "python", "python with feeds", "json"])
+@pytest.mark.parametrize("fed", ["", "Q", "QKV"])
+@pytest.mark.parametrize("seen", ["", "K", "KV", "QKV", "qkv"])
+def test_what_is_drawn_is_said_and_nothing_else(written, made, fed, seen):
+    given = specimen("attention", n=3, d=4, causal=True, seed=5)
+    feeds, out = dict(given.feeds), {"out": run(given.graph, given.feeds)["out"]}
+    start = "from graphattn.builtin import attention\ngraph = attention(3, 4, 1, True, False)\n"
+    source, *sizes = {
+        "built-in": ATTENTION[1:],
+        "python": [written("made.py", start)],
+        "python with feeds": [written("held.py", f"{start}feeds = {feeds!r}\n")],
+        "json": [written("made.json", graph_json(given.graph))],
+    }[made]  # fmt: skip
+    files = ["--feeds", written("feeds.json", {name: feeds[name] for name in fed})] if fed else []
+    theirs = written("mine.json", {**{name: feeds[name.upper()] for name in seen}, **out})
+    done = call("diagnose", source, *sizes, *files, theirs, "--budget", 0.05, "--no-pairs")
+    held = {"Q", "K", "V"} if made == "python with feeds" else set(fed) | set(seen.upper())
+    missing = [name for name in "QKV" if name not in held]
+    if missing and fed and made != "built-in":
+        assert done.exit_code == 2 and f"yours did not record {', '.join(missing)}" in done.errors
+    else:
+        assert done.errors == (drawn(", ".join(missing), theirs, source) if missing else "")
+        assert done.output.startswith("unexplained: " if missing else "right: ")
+
+
+@pytest.mark.parametrize("option", [("--patch", "weights=zero"), ("--labels", "a,b,c")])
+def test_what_would_be_ignored_is_no_option(files, option):
+    done = call(*ATTENTION, *option, files["right"])
+    assert done.exit_code == 2 and f"no such option {option[0]!r}" in done.errors
+
+
+def test_a_run_that_was_patched_is_not_run_again(written):
+    given = specimen("attention", n=3, d=4)
+    trace = run(given.graph, given.feeds, patch={"weights": [[1 / 3] * 3] * 3})
+    source, theirs = written("trace.json", trace_json(trace)), written("mine.json", {"out": trace["out"]})
+    done = call("diagnose", source, theirs)
+    assert done.exit_code == 2 and "patched tensors (weights)" in done.errors
 
 
 def test_forms_of_the_report(files):

@@ -1,5 +1,7 @@
 """ONNX models as graphs: small ones, written here."""
 
+import os
+
 import pytest
 
 onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
@@ -129,6 +131,35 @@ def test_feeds(feeds, told):
         return
     with pytest.raises(GraphError, match=told):
         load(m, feeds)
+
+
+def test_what_is_drawn_is_told_of(tmp_path, capsys):
+    from graphattn.cli import main
+
+    m = model([("MatMul", ["x", "w"], ["y"], {})], [("x", F, [2, 2]), ("w", F, [2, 1])], [("y", F, [2, 1])])
+    x, w = np.array([[0.5, 2.0], [1.0, 1.0]]), np.array([[1.0], [-0.25]])
+    assert list(load(m).drawn) == ["x", "w"] and list(load(m, {"w": w}).drawn) == ["x"]
+    onnx.save(m, tmp_path / "small.onnx")
+    np.savez(tmp_path / "mine.npz", W=w, y=x @ w)
+    np.savez(tmp_path / "x.npz", x=x)
+    np.savez(tmp_path / "back.npz", d_y=np.array([[1.0], [-3.0]]))
+    np.savez(tmp_path / "gradient.npz", w=w, d_x=np.array([[1.0], [-3.0]]) @ w.T)
+
+    def said(*words):
+        with pytest.raises(SystemExit) as left:
+            main([str(tmp_path / word) if "." in word else word for word in words])
+        told = capsys.readouterr()
+        return left.value.code or 0, told.out.split(":")[0], told.err.replace(f"{tmp_path}{os.sep}", "").strip()
+
+    told = "they are drawn at random"
+    assert said("trace", "small.onnx", "--feeds", "x.npz")[2].endswith(f"no feeds for w: {told} (--seed 0)")
+    assert said("diagnose", "small.onnx", "--feeds", "x.npz", "mine.npz") == (0, "right", "")
+    missing = f"mine.npz did not record x, and small.onnx does not hold them: {told} (--seed 0)"
+    assert said("diagnose", "small.onnx", "mine.npz", "--no-pairs") == (1, "unexplained", missing)
+    missing = f"B did not record x, and A does not hold them: {told}"
+    assert said("compare", "small.onnx", "mine.npz")[2] == missing
+    back = ("--feeds", "x.npz", "--feeds", "back.npz", "gradient.npz")
+    assert said("diagnose", "small.onnx", *back) == (0, "right", "")
 
 
 def test_the_command_line(tmp_path, capsys):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...core.errors import GraphError
-from ...core.words import listed
-from ..output import OUTPUT, emit, fitting_width, message, progress
+from ..output import OUTPUT, emit, fitting_width, progress
 from ..paint import COMPARISON, painter
-from ..source import ENGINE, GRAPH, LEVEL, is_graph, read_recording, read_specimen, recorded
+from ..source import ENGINE, GRAPH, LEVEL, is_graph, read_specimen
+from ..theirs import feeds_beside, read_pairs, read_recording, recorded
 
 if TYPE_CHECKING:
     from ...insight.compare.recording import Recording
@@ -72,7 +72,7 @@ def command(
     """
     from ...insight.compare import compare
 
-    pairs = dict(_pair(entry) for entry in names)
+    pairs = read_pairs(names, "A", "B")
     width = fitting_width(output)
     with progress("comparing") as say:
         say(f"reading {theirs}")
@@ -111,7 +111,7 @@ def _own(
     mine: str, theirs: Recording, names: dict[str, str], level: str | None, source: dict[str, Any]
 ) -> tuple[Any, Any]:
     """A, and what to feed it where it is a graph: what B did not record."""
-    from ...builtin import GRAPHS, random_feeds
+    from ...builtin import GRAPHS
     from ...insight.compare.feeding import unrecorded
 
     if not is_graph(mine):
@@ -123,18 +123,4 @@ def _own(
     if specimen.trace is not None and level is None:
         return specimen.trace, None
     missing = unrecorded(specimen.graph, theirs, names)
-    own = {name: specimen.feeds[name] for name in missing if name in specimen.feeds}
-    drawn = [name for name in missing if name not in own]
-    if own and len(missing) < len(specimen.graph.inputs):
-        message(f"B did not record {listed(list(own))}: A's own are used")
-    if drawn:
-        message(f"B did not record {', '.join(drawn)}, and A does not hold them: they are drawn at random")
-        own |= {name: value for name, value in random_feeds(specimen.graph, 0).items() if name in drawn}
-    return specimen.graph, own
-
-
-def _pair(entry: str) -> tuple[str, str]:
-    mine, sign, theirs = entry.partition("=")
-    if not sign or not mine or not theirs:
-        raise GraphError(f"--name {entry!r} is no pair; expected NAME_IN_A=NAME_IN_B")
-    return mine.strip(), theirs.strip()
+    return specimen.graph, feeds_beside(specimen, missing, "B", "A")

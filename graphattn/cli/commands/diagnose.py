@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,8 @@ import click
 from ...core.errors import GraphError
 from ..output import OUTPUT, emit, fitting_width, progress
 from ..paint import COMPARISON, painter
-from ..source import read_recording, read_specimen, recorded, specimen_options
+from ..source import fed_options, need_unpatched, read_specimen
+from ..theirs import feeds_beside, read_pairs, read_recording, recorded
 
 if TYPE_CHECKING:
     from ...core.specimen import Specimen
@@ -20,8 +22,13 @@ GROUP = "Compare with another implementation"
 
 
 @click.command(short_help="Name the mistake behind a wrong result.")
-@specimen_options
+@fed_options
 @click.argument("theirs", metavar="[THEIRS]", required=False)
+@click.option(
+    "--name", "names", metavar="NAME=THEIRS", multiple=True,
+    help="A tensor's name in SOURCE and in THEIRS; head*.x stands for all heads, x[0, 1] for a part. May be"
+    " repeated.",
+)  # fmt: skip
 @click.option("--precision", metavar="FORMAT", help="float64, float32, float16, bfloat16, or so many decimals.")
 @click.option("--budget", type=float, metavar="SECONDS", help="How long to search.  [10, and 20 for pairs]")
 @click.option(
@@ -37,9 +44,9 @@ GROUP = "Compare with another implementation"
 @OUTPUT
 @click.pass_context
 def command(
-    ctx: click.Context, theirs: str | None, precision: str | None, budget: float | None, pairs: bool,
-    reveal: str, probe: bool, picture: str | None, markdown: bool, as_json: bool, output: str | None,
-    **source: Any,
+    ctx: click.Context, theirs: str | None, names: tuple[str, ...], precision: str | None,
+    budget: float | None, pairs: bool, reveal: str, probe: bool, picture: str | None, markdown: bool,
+    as_json: bool, output: str | None, **source: Any,
 ) -> None:  # fmt: skip
     """Name the mistake behind THEIRS, numbers that SOURCE should have given but did not.
 
@@ -60,18 +67,21 @@ def command(
         raise GraphError("no numbers are given; expected THEIRS after SOURCE, or --probe")
     as_json = as_json or bool(output and output.lower().endswith(".json"))
     recording = None if probe or theirs is None else read_recording(theirs)
-    fed = recorded(source["source"], recording, {}) if recording else {}
-    specimen = read_specimen(**source, recorded=fed)
+    pairs_of_names = read_pairs(names, "SOURCE", "THEIRS")
+    fed = None if recording is None else recorded(source["source"], recording, pairs_of_names)
+    specimen = read_specimen(**source, drawn=recording is None, recorded=fed)
+    need_unpatched(specimen.trace)
     with progress("looking for the mistake") as say:
         if recording is None:
             found = find_probe(specimen.graph, specimen.feeds)
             text = json.dumps(dict(found.feeds), indent=1) if as_json else str(found)
             emit(text, output, exact=as_json)
             return
-        own = _own(specimen, recording)
+        own = _own(specimen, recording, pairs_of_names, theirs or "", source)
         done = diagnose(
-            specimen.graph, own, recording, precision=_precision(precision), budget=budget, pairs=pairs, say=say
-        )
+            specimen.graph, own, recording, names=pairs_of_names, precision=_precision(precision),
+            budget=budget, pairs=pairs, say=say,
+        )  # fmt: skip
         if picture and done.findings and reveal == "cause":
             done.findings[0].picture(picture)
         text = (
@@ -82,17 +92,25 @@ def command(
     ctx.exit(0 if done.agrees else 1)
 
 
-def _own(specimen: Specimen, recording: Recording) -> dict[str, Any]:
-    """What to feed that THEIRS did not record: what was given, by that very name; what was drawn, by any that
-    compare finds an input by."""
+def _own(
+    specimen: Specimen, recording: Recording, names: Mapping[str, str], theirs: str, source: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What to feed that THEIRS did not record: what was given, by that very name; what is drawn, by any that
+    compare finds an input by. Nothing is drawn beside feeds that were given, unless a seed is given too."""
     from ...insight.compare.feeding import unrecorded
 
-    missing = unrecorded(specimen.graph, recording, {})
-    return {
+    own = {
         name: value
         for name, value in specimen.feeds.items()
-        if name in missing or (name not in specimen.drawn and recording.find(name) is None)
+        if name not in specimen.drawn and name not in names and recording.find(name) is None
     }
+    missing = [name for name in unrecorded(specimen.graph, recording, names) if name not in own]
+    seed, files = source["seed"], source["feed_files"]
+    if seed is not None or not (own or files):
+        drawn = missing
+    else:
+        drawn = [name for name in missing if name in specimen.drawn]
+    return own | feeds_beside(specimen, drawn, theirs, source["source"], seed or 0)
 
 
 def _precision(given: str | None) -> str | int | None:

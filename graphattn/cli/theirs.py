@@ -1,0 +1,68 @@
+"""A recording that a graph is held against: its tensors, what they are called in the graph, and what the graph
+is fed beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import GraphError
+from ..core.specimen import Specimen
+from ..core.words import listed
+from .output import message
+from .source import is_graph, is_program
+
+if TYPE_CHECKING:
+    from ..insight.compare.recording import Recording
+
+
+def read_recording(path: str) -> Recording:
+    """The tensors of a file or a folder. Raises a `GraphError` for what holds none."""
+    from ..insight.compare.reading import read_file
+
+    if not Path(path).exists():
+        raise GraphError(f"{path!r} does not exist; expected a recording: a file or a folder of tensors")
+    if is_graph(path):
+        raise GraphError(f"{path} is a graph without values; expected a recording: a trace, or tensors")
+    return read_file(path)
+
+
+def recorded(source: str, recording: Recording, names: Mapping[str, str]) -> dict[str, Any]:
+    """What was recorded, by its own names and by the `names` that it has in a source that is read for it."""
+    if not is_program(source):
+        return {}
+    own = {name: tensor.nested() for name, tensor in recording.tensors.items()}
+    return own | {mine: own[theirs] for mine, theirs in names.items() if theirs in own}
+
+
+def read_pairs(entries: Iterable[str], mine: str, theirs: str) -> dict[str, str]:
+    """{the name in mine: the name in theirs} of what --name was given."""
+    pairs = {}
+    for entry in entries:
+        own, sign, other = entry.partition("=")
+        if not sign or not own or not other:
+            raise GraphError(f"--name {entry!r} is no pair; expected NAME_IN_{mine}=NAME_IN_{theirs}")
+        pairs[own.strip()] = other.strip()
+    return pairs
+
+
+def feeds_beside(
+    specimen: Specimen, missing: Sequence[str], theirs: str, mine: str, seed: int | None = None
+) -> dict[str, Any]:
+    """A value for each of the inputs that `theirs` did not record: what `mine` holds, or else what is drawn at
+    random. Says which are which."""
+    from ..builtin import random_feeds
+
+    held = [name for name in missing if name in specimen.feeds and name not in specimen.drawn]
+    drawn = [name for name in missing if name not in held]
+    if held and len(missing) < len(specimen.graph.inputs):
+        message(f"{theirs} did not record {listed(held)}: {mine}'s own are used")
+    if drawn:
+        message(
+            f"{theirs} did not record {listed(drawn)}, and {mine} does not hold them: they are drawn at random"
+            + ("" if seed is None else f" (--seed {seed})")
+        )
+    random = random_feeds(specimen.graph, seed or 0) if any(n not in specimen.feeds for n in drawn) else {}
+    return {name: specimen.feeds[name] if name in specimen.feeds else random[name] for name in missing}
