@@ -78,10 +78,12 @@ def test_levels_steps_and_search(reader: Reader, block: Path):
     with reader.reading(block) as page:
         page.get_by_role("button", name="block", exact=True).click()
         assert box(page, WEIGHTS).count() == 0
+        assert not page.get_by_role("button", name="Step back").is_enabled()
+        for name in ("norm", "attention", "residual"):
+            page.get_by_role("button", name="Next step").click()
+            assert page.locator("h2").inner_text() == name
         page.get_by_role("button", name="Step back").click()
         assert page.locator("h2").inner_text() == "attention"
-        page.get_by_role("button", name="Next step").click()
-        assert page.locator("h2").inner_text() == "residual"
         page.get_by_role("combobox").fill("head1 raised")
         page.keyboard.press("Enter")
         assert page.locator("h2").inner_text() == "attention.head1.weights.raised"
@@ -90,9 +92,26 @@ def test_levels_steps_and_search(reader: Reader, block: Path):
         assert box(page, "norm.deviation").count() == 1
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
+@pytest.mark.parametrize(
+    ("name", "inputs"), [("block", "X"), ("toy", "ids"), ("heads", "X"), ("attention", "Q K V")]
+)
+def test_a_page_opens_at_its_start(reader: Reader, folder: Path, name: str, inputs: str, size: tuple[int, int]):
+    """The inputs are in sight, the first of them is chosen, and nothing is scrolled past."""
+    path = write_page(folder / f"start-{name}.html", run_of(name))
+    with reader.reading(path, viewport={"width": size[0], "height": size[1]}) as page:
+        area = page.locator(".diagram").bounding_box()
+        for wanted in inputs.split():
+            place = box(page, wanted).bounding_box()
+            assert area["y"] <= place["y"] < area["y"] + area["height"] / 4
+            assert area["x"] <= place["x"] and place["x"] + place["width"] <= area["x"] + area["width"]
+        assert page.locator("h2").inner_text() == inputs.split()[0]
+        assert page.evaluate("scrollY") == 0
+
+
 def test_from_the_output_to_the_input_by_keyboard(reader: Reader, block: Path):
     """Down the diagram from its end to its beginning, and into a tensor's cells, without a mouse."""
-    with reader.reading(block) as page:
+    with reader.reading(block, link(run_of("block"), "residual")) as page:
         for _ in range(40):  # from the top of the page to the diagram
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement.classList.contains('box')"):
@@ -165,7 +184,7 @@ def test_links_hold_what_is_looked_at(reader: Reader, block: Path):
         page.evaluate("location.hash = '#t=norm&c=1,1'")
         page.locator("h2", has_text=re.compile("^norm$")).wait_for()
     with reader.reading(block, "#t=nothing&c=9,9,9&o=,,%00&f=77&v=x") as page:
-        assert page.locator("h2").inner_text() == "residual"
+        assert page.locator("h2").inner_text() == "X"
 
 
 # ---------------------------------------------------------------- what if, check, predict

@@ -212,7 +212,7 @@ function TensorPanel({ trace, state, setState, run, which, box, moved, differenc
         <p><button type="button" aria-pressed={state.heads} onClick={() => setState((now) => ({ ...now, heads: !now.heads }))}>The others side by side</button></p>
       )}
       {at === null || !yours ? (
-        <p class="hint muted">Choose a cell to see how its number came about.</p>
+        <p class="hint muted">Choose a cell to {op.fed ? "change its number" : "see how its number came about"}.</p>
       ) : (
         <Chosen {...{ trace, state, setState, run, which, recorded, secret }} at={at} />
       )}

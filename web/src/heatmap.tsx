@@ -45,7 +45,7 @@ export function HeatMap(props: MapProps) {
   return (
     <figure class="map">
       <figcaption>
-        <b class="name">{title}</b> <span class="muted">{about}{record.kind === "float" && ` · tint ${props.share ? "0 to 1" : `±${cellText(scale, "float")}`}`}</span>
+        <b class="name">{title}</b> <span class="muted">{about}{record.kind === "float" && scale > 0 && ` · tint ${props.share ? "0 to 1" : `±${cellText(scale, "float")}`}`}</span>
         {slices.length > 0 && count > 1 && (
           <label class="slices">
             {" "}slice{" "}
@@ -123,7 +123,7 @@ function Grid(props: Inner) {
             <tr>
               {down && <td class="corner" />}
               {across.slice(0, columns).map((label, j) => (
-                <th key={j} scope="col" class={here?.column === j ? "here" : ""}><span>{label}</span></th>
+                <th key={j} scope="col" class={here?.column === j ? "here" : ""}><span class={label.length > 2 ? "tall" : ""}>{label}</span></th>
               ))}
             </tr>
           </thead>

@@ -30,10 +30,10 @@ const FIRST_BOXES = 90;
 
 export function first(trace: Trace): State {
   const kept = (tensor: number) => Boolean(trace.runs[0]!.tensors[tensor]);
-  const outputs = Object.values(trace.contents.outputs).filter(kept);
-  const last = outputs[0] ?? Math.max(0, trace.contents.tensors.findLastIndex((_, tensor) => kept(tensor)));
+  const tensors = [...trace.contents.tensors.keys()].filter(kept);
+  const input = tensors.find((tensor) => trace.opOf(tensor).fed && !trace.opOf(tensor).beside);
   return {
-    open: firstOpen(trace), tensor: last, at: null, maker: 0, trail: [], edits: [], predict: false,
+    open: firstOpen(trace), tensor: input ?? tensors[0] ?? 0, at: null, maker: 0, trail: [], edits: [], predict: false,
     revealed: new Set(), heads: false, shown: "yours",
   };
 }
