@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
+from functools import partial
 
 from graphattn.core.errors import GraphError
 from graphattn.core.trace import Trace
@@ -27,6 +29,8 @@ TEXT_LIMIT = 8
 """Rows and columns of a tensor in the dump."""
 TEXT_SIZE = 11_000
 """The most letters of the dump."""
+SAID_ONCE = ("font-size", "fill", "stroke-width")
+"""Attributes that elements take over from those around them."""
 MOST_BOXES = 60
 MOST_CELLS = 300_000
 """Of a larger run, no text is made."""
@@ -60,10 +64,23 @@ def slim(drawn: str) -> str:
     text = re.sub(r' (?:font-family|style|xml:space|xmlns:xlink|xlink:\w+|id|class)="[^"]*"', "", text)
     text = text.replace(' text-anchor="start"', "")
     text = re.sub(r"\d{2,}\.\d+", lambda m: f"{float(m[0]):.0f}", text)
+    text = re.sub(r"\.0+\b", "", text)
     text = text.replace("&#45;", "-").replace("&#160;", "\u00a0")
-    while (shorter := re.sub(r"<g>\s*</g>|(?<=>)\s+(?=<)", "", text)) != text:
+    while (shorter := re.sub(r"<g>((?:(?!</?g\b).)*)</g>|(?<=>)\s+(?=<)", r"\1", text)) != text:
         text = shorter
-    return text.replace("<svg ", '<svg font-family="Helvetica,Arial,sans-serif" ', 1)
+    common = [
+        ' font-family="Helvetica,Arial,sans-serif"',
+        *filter(None, map(partial(_commonest, text), SAID_ONCE)),
+    ]
+    for said in common:
+        text = text.replace(said, "")
+    return text.replace("<svg", f"<svg{''.join(common)}", 1)
+
+
+def _commonest(drawn: str, attribute: str) -> str:
+    """What most elements with an attribute say of it, to be said once for all."""
+    counted = Counter(re.findall(rf' {attribute}="[^"]*"', drawn)).most_common(1)
+    return counted[0][0] if counted else ""
 
 
 def _text(trace: Trace) -> str:
