@@ -55,7 +55,7 @@ class Stats(tuple[TensorStats, ...]):
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
-        return self.text()
+        return self.text().removesuffix("\n")
 
     __repr__ = __str__
 

@@ -38,7 +38,9 @@ def test_a_step_prints_as_in_the_whole_dump(trace):
 
 
 def test_statistics(trace, golden):
-    golden("stats.txt", str(trace.stats("*head0.*")))
+    shown = str(trace.stats("*head0.*"))
+    golden("stats.txt", f"{shown}\n")
+    assert repr(trace.stats("*head0.*")) == shown  # and print adds the only end of line
     rows = {row.name: row for row in trace.stats()}
     assert list(rows) == trace.names
     for name in ("norm", "attention.proj"):
