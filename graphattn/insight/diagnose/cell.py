@@ -48,7 +48,8 @@ def _cell(finding: Finding, right: Trace, wrong: Trace) -> tuple[str, tuple[int,
 def _farthest(a: Any, b: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     best, place = 0.0, None
     for index, x, y in zip(nested.indices(shape), nested.flat(a), nested.flat(b), strict=True):
-        apart = abs(x - y) if math.isfinite(x) and math.isfinite(y) else 0.0 if x == y else 1e-300
+        alike = x == y or (x != x and y != y)
+        apart = 0.0 if alike else abs(x - y) if math.isfinite(x) and math.isfinite(y) else 1e-300
         if apart > best:
             best, place = apart, index
     return place

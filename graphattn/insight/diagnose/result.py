@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, count
 from typing import Any
 
 from ...core.graph import Graph
@@ -13,6 +14,8 @@ from ...passes.rebuild import Rebuild
 from ..variants import Rewrite, Variant, spoken
 from .cut import plain, uncut
 
+BEFORE = "_before"
+"""How a node is called now that had the name of what comes behind it."""
 SOME = 4
 """So many tensors are named in a sentence."""
 VERDICTS = ("right", "harmless", "mistake", "unexplained", "undecided")
@@ -90,9 +93,12 @@ class Finding:
     @cached_property
     def graph(self) -> Graph:
         """The intended graph with the mistake in it."""
-        if self.made is not None:
-            return self.made
-        return self.full.graph(self.whole)
+        return self._called[0]
+
+    @cached_property
+    def _called(self) -> tuple[Graph, dict[str, str]]:
+        """The same, and how nodes are called there that stood in the way of the name of a result."""
+        return (self.made, {}) if self.made is not None else with_results(self.full.graph(self.whole))
 
     def picture(self, path: Any) -> Any:
         """Draw the graph with the mistake into an .svg, .png or .dot file, what it changes marked with ✗."""
@@ -114,8 +120,26 @@ class Finding:
     @property
     def changed(self) -> tuple[str, ...]:
         """The nodes of `graph` that the intended graph does not have, or has otherwise."""
-        nodes = self.graph.nodes
-        return tuple(name for name in self.full.nodes if name in nodes)
+        graph, called = self._called
+        names = (called.get(name, name) for name in self.full.nodes)
+        return tuple(name for name in names if name in graph.nodes)
+
+
+def with_results(graph: Graph) -> tuple[Graph, dict[str, str]]:
+    """A graph whose outputs are found by their names, where these were names of other nodes (`out` of what out is
+    computed from: what comes behind the last step); and how such nodes are called now."""
+    called: dict[str, str] = {}
+    for name, tensor in graph.outputs.items():
+        if name in graph.nodes and tensor.ref.node != name:
+            new = (f"{name}{BEFORE}{end}" for end in chain([""], count(2)))
+            called[name] = next(filter(graph.is_free, new))
+    if not called:
+        return graph, called
+    rebuild = Rebuild(graph)
+    for node in graph.nodes.values():
+        name = called.get(node.name, node.name)
+        rebuild.replace(node, replace(node, name=name, operands=rebuild.operands(node)))
+    return rebuild.finish(), called
 
 
 @dataclass(eq=False)
