@@ -60,6 +60,44 @@ def test_nothing_but_nan_has_suspects_and_no_name(block):
     assert found.data()["look at"] == found.look_at
 
 
+@pytest.fixture
+def small():
+    given = specimen("attention", n=3, d=4, causal=True)
+    return given.graph, dict(given.feeds)
+
+
+@pytest.mark.parametrize("theirs", [math.nan, math.inf, 0.5])
+def test_where_the_graph_itself_overflows_nothing_is_named(small, theirs):
+    graph, feeds = small
+    large = mapped(lambda c: c * 1e200, feeds["Q"])
+    found = diagnose(graph, {**feeds, "Q": large, "K": large}, {"out": [[theirs] * 4] * 3})
+    assert found.verdict == "undecided" and not (found.findings or found.suspects or found.tried)
+    assert found.notes == ["this graph itself gives NaN in 12 of 12 cells of out on these inputs,"
+                           " first in scores[0, 0]: expected inputs on which it is finite"]  # fmt: skip
+
+
+def test_where_some_cells_are_not_finite_by_right_nothing_is_named_either(small):
+    graph, feeds = small
+    feeds["Q"] = [[math.nan, *feeds["Q"][0][1:]], *feeds["Q"][1:]]
+    right = run(graph, feeds, allow_nonfinite=True)["out"]
+    told = ("this graph itself gives "
+            "NaN in 4 of 12 cells of out on these inputs, which are not finite in Q[0, 0]")  # fmt: skip
+    found = diagnose(graph, feeds, {"out": right})
+    assert (found.verdict, found.notes) == ("right", [told])
+    found = diagnose(graph, feeds, {"out": mapped(lambda c: 2 * c, right)})
+    assert (found.verdict, found.findings) == ("undecided", []) and found.notes[0].startswith(told)
+
+
+def test_what_comes_behind_the_last_step_is_the_result(small):
+    graph, feeds = small
+    theirs = mapped(lambda c: 2 * c, run(graph, feeds)["out"])
+    found = diagnose(graph, feeds, {"out": theirs})
+    first = found.findings[0]
+    assert (found.verdict, first.phrase) == ("mistake", "with the matmul out times 2")
+    assert run(first.graph, feeds)["out"] == theirs and first.changed == ("out_scale",)
+    assert "yours    out_scale[1, 2] = out_before[1, 2] · 2" in str(found)
+
+
 def test_too_few_digits_decide_nothing():
     graph = Graph("small")
     q, k, v = (graph.input(name, (3, 4)) for name in "qkv")

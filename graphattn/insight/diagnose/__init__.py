@@ -34,6 +34,7 @@ from .classes import classes, same
 from .cut import plain
 from .judge import Judge
 from .levels import Level, levels
+from .not_finite import not_finite, nothing_else
 from .observed import Observed, read_observed, recorded_as
 from .pairs import look_for_pairs
 from .result import VERDICTS as VERDICTS
@@ -101,8 +102,13 @@ def _searched(
     """What one mistake explains, at any level; then several; then two at once, for so many `more` seconds."""
     fed, theirs, accuracy = stages[0].feeds, stages[0].observed, stages[0].accuracy
     right = next((level for level in (stages[0], stages[0].uncut) if level.judge.right), None)
+    beyond = not_finite(stages[0].uncut)
+    if beyond and (right is None or nothing_else(stages[0].uncut)):
+        return _undecided(beyond, graph, accuracy, stages[0], search)
     if right is not None:
-        return _right(graph, accuracy, right, search)
+        done = _right(graph, accuracy, right, search)
+        done.notes += [beyond] if beyond else []
+        return done
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
         return _blank(graph, accuracy, stages, search)
     hits = _gradients(search, stages, backward) if backward else search.singles(stages)
@@ -158,6 +164,13 @@ def _right(graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Di
         done.verdict = "undecided"
         done.suspects = [variant.phrase for variant in found[:MOST]]
         done.look_at = most_telling(level, [variant.rewrite for variant in found[:MOST]])
+    return done
+
+
+def _undecided(why: str, graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
+    """Nothing is looked for, since nothing that was found would mean anything."""
+    done = _done("undecided", [], graph, accuracy, level, search)
+    done.notes.append(f"{why}: expected inputs on which it is finite")
     return done
 
 

@@ -126,8 +126,8 @@ class Finding:
 
 
 def with_results(graph: Graph) -> tuple[Graph, dict[str, str]]:
-    """A graph whose outputs are found by their names, where these were names of other nodes (`out` of what out is
-    computed from: what comes behind the last step); and how such nodes are called now."""
+    """A graph whose results are found by their names where these were names of other nodes (what a step that was
+    added behind the last one is computed from), and how such nodes are called now."""
     called: dict[str, str] = {}
     for name, tensor in graph.outputs.items():
         if name in graph.nodes and tensor.ref.node != name:
