@@ -128,6 +128,9 @@ FED = (
 FEEDS = (
     *FED,
     click.option(
+        "--allow-nonfinite", is_flag=True, default=None, help="Let infinities and NaN in the feeds in."
+    ),
+    click.option(
         "--patch",
         "patches",
         metavar="NAME=HOW",
@@ -173,7 +176,7 @@ def _given(sizes: dict[str, Any]) -> dict[str, Any]:
 def read_specimen(
     source: str, feed_files: tuple[str, ...] = (), labels: tuple[str, ...] = (), seed: int | None = None,
     drawn: bool = True, patches: tuple[str, ...] = (), engine: str | None = None,
-    recorded: Mapping[str, Any] | None = None, **options: Any,
+    recorded: Mapping[str, Any] | None = None, allow_nonfinite: bool | None = None, **options: Any,
 ) -> Specimen:  # fmt: skip
     """The graph, what to feed it, and its labels; without feeds of its own they are `drawn` at random. A
     program is fed what is `recorded` by the names of its inputs, too; who gives that says what is drawn. Raises
@@ -202,7 +205,10 @@ def read_specimen(
     if feed_files or labels or patches or engine:
         need_unpatched(trace)
         trace = None
-    specimen = replace(found, feeds=feeds, labels=named, trace=trace, engine=engine, drawn=random)
+    nonfinite = allow_nonfinite or found.allow_nonfinite
+    specimen = replace(
+        found, feeds=feeds, labels=named, trace=trace, engine=engine, drawn=random, allow_nonfinite=nonfinite
+    )
     if not patches:
         return specimen
     from .patches import read_patches

@@ -131,6 +131,26 @@ def test_no_command_is_forgotten():
     assert set(COMMANDS) | WITHOUT == set(names())
 
 
+TAKES_ANY = {"diagnose", "export", "worksheet"}
+"""Commands that let infinities and NaN in unasked, or run nothing."""
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "compare"])
+def test_a_nan_is_let_in_where_that_is_asked_for(command, cli):
+    if command in ("workbook", "worksheet"):
+        pytest.importorskip("xlsxwriter")
+    Path("nan.json").write_text('{"X": [[NaN, 1.0], [2.0, 3.0]]}', encoding="utf-8")
+    trace = specimen(BUILT_IN[0], n=2, d=2, heads=1).run()
+    Path("recorded.json").write_text(json.dumps({"out": trace["Y"]}), encoding="utf-8")
+    weights = next(name for name in trace.names if name.endswith("weights"))
+    words = [BUILT_IN[0] if w == "SOURCE" else w.replace("WEIGHTS", weights) for w in COMMANDS[command]]
+    words += [*BUILT_IN[1:], "--feeds", "nan.json", *(["--values"] if command == "render" else [])]
+    status, _, err = cli(command, *words)
+    if command not in TAKES_ANY:
+        assert status == 2 and "X[0][0] is nan; expected a finite number (--allow-nonfinite lets it in)" in err
+    assert "lets it in" not in cli(command, *words, "--allow-nonfinite")[2]
+
+
 @pytest.mark.parametrize("source", ["graph.txt", "graph.json", "graph.py", "model's folder", "weights.bin"])
 @pytest.mark.parametrize("command", ["compare", "diagnose"])
 def test_a_graph_is_no_recording(command, source, folder, cli):

@@ -19,12 +19,8 @@ GROUP = "See a computation"
 @click.argument("tensors", metavar="TENSOR...", nargs=-1)
 @LEVEL
 @click.option("--theme", metavar="THEME", default="light", help="light, dark or print (no colours).  [light]")
-@click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @click.option("-o", "--output", metavar="FILE", help="The picture: a name that ends in .svg, .png or .pdf.")
-def command(
-    tensors: tuple[str, ...], level: str | None, theme: str, allow_nonfinite: bool, output: str | None,
-    **source: Any,
-) -> None:  # fmt: skip
+def command(tensors: tuple[str, ...], level: str | None, theme: str, output: str | None, **source: Any) -> None:
     """Run SOURCE and draw each TENSOR (a name, its ending, or a pattern like '*.weights') as a heat
     map: labelled, masked cells hatched, heads side by side, layers and heads in a grid."""
     if not tensors:
@@ -43,7 +39,7 @@ def command(
         else:
             need_unpatched(specimen.trace)
             listener = counted(len(specimen.graph.at(level or "op")), say)
-            trace = specimen.run(level=level, listeners=[listener], allow_nonfinite=allow_nonfinite)
+            trace = specimen.run(level=level, listeners=[listener])
         say("drawing")
         figure(trace, tensors, theme).save(output)
     wrote(output)

@@ -11,6 +11,8 @@ from ..output import progress, wrote
 from ..source import ENGINE, LEVEL, is_program, need_unpatched, read_graph, read_specimen, specimen_options
 
 GROUP = "See a computation"
+RUN = ("seed", "feed_files", "labels", "patches", "allow_nonfinite")
+"""Options of a run, not of a graph."""
 
 
 @click.command(short_help="Draw a graph as a block diagram.")
@@ -19,23 +21,22 @@ GROUP = "See a computation"
 @LEVEL
 @click.option("--theme", metavar="THEME", default="light", help="light, dark or print (no colours).  [light]")
 @click.option("--values", is_flag=True, help="Run it too, and draw every tensor in its box.")
-@click.option("--allow-nonfinite", is_flag=True, help="With --values: let infinities and NaN in the feeds in.")
 @click.option("-o", "--output", metavar="FILE", help="The picture: FILE.svg, FILE.png, FILE.pdf or FILE.dot.")
-def command(
-    level: str | None, theme: str, values: bool, allow_nonfinite: bool, output: str | None, **source: Any
-) -> None:
+def command(level: str | None, theme: str, values: bool, output: str | None, **source: Any) -> None:
     """Draw SOURCE as a block diagram: clusters by scope, names and shapes on the edges, and with
     --values the numbers of a run in the boxes."""
     if output is None:
         raise GraphError("there is no file to draw into; expected -o FILE.svg, FILE.png or FILE.dot")
-    feeding = {option: source.pop(option) for option in ("seed", "feed_files", "labels", "patches")}
+    feeding = {option: source.pop(option) for option in RUN}
     is_model = is_program(source["source"])  # whose feeds say how large it is
     if not values and any(
         given not in (None, ())
         for option, given in feeding.items()
         if not (is_model and option == "feed_files")
     ):
-        raise GraphError("--seed, --feeds, --labels and --patch are for a run; expected --values beside them")
+        raise GraphError(
+            "--seed, --feeds, --allow-nonfinite, --labels and --patch are for a run; expected --values too"
+        )
     from graphattn.dumps.picture import render
 
     trace = None
@@ -46,7 +47,7 @@ def command(
             if trace is None or level is not None:
                 need_unpatched(trace)
                 say("evaluating")
-                trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
+                trace = specimen.run(level=level)
         else:
             graph = read_graph(**source, feed_files=feeding["feed_files"])
         say("drawing")

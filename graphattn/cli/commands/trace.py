@@ -70,12 +70,10 @@ def form_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--parameters/--no-parameters", default=True, help="Whether text shows trained tensors.  [--parameters]"
 )
-@click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
     level: str | None, exact: bool, patterns: tuple[str, ...], beside: bool, short: str | None, heat: bool,
-    decimals: int, limit: int | None, width: int | None, parameters: bool, allow_nonfinite: bool,
-    output: str | None, **options: Any,
+    decimals: int, limit: int | None, width: int | None, parameters: bool, output: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Run SOURCE and print every tensor of it, step by step."""
     asked = {form.name: options.pop(form.name) for form in FORMS[1:]}
@@ -105,7 +103,7 @@ def command(
             need_unpatched(specimen.trace)
             graph = specimen.graph.at(level or "op")
             listener = counted(len(graph), say, expected(graph))
-            trace = specimen.run(level=level, keep=keep, listeners=[listener], allow_nonfinite=allow_nonfinite)
+            trace = specimen.run(level=level, keep=keep, listeners=[listener])
         say("writing")
         taken = {**{name: writing[name] for name in form.takes}, **switches[form.name]}
         if heat:
@@ -117,7 +115,7 @@ def command(
         elif short is not None:
             from graphattn.dumps.precision_text import precision_text
 
-            rounded = specimen.run(numbers=short, allow_nonfinite=allow_nonfinite)
+            rounded = specimen.run(numbers=short)
             written = precision_text(trace, rounded)
         elif folder is not None:
             written = form.write(folder, trace, **taken)

@@ -23,10 +23,7 @@ GROUP = "See a computation"
     "--theme", metavar="THEME", default="auto", help="auto (the reader's system), light or dark.  [auto]"
 )
 @click.option("--open", "at_once", is_flag=True, help="Open it in the browser at once.")
-@click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
-def command(
-    output: str | None, reference: str | None, theme: str, at_once: bool, allow_nonfinite: bool, **source: Any
-) -> None:
+def command(output: str | None, reference: str | None, theme: str, at_once: bool, **source: Any) -> None:
     """Write a run of SOURCE as one HTML file: its block diagram, in which any box opens in place, the
     numbers of each tensor, and how each came about. It opens from disk and sends nothing."""
     target = _target(output, source["source"])
@@ -38,7 +35,7 @@ def command(
         else:
             need_unpatched(specimen.trace)
             listener = counted(len(specimen.graph.at("op")), say)
-            trace = specimen.run(listeners=[listener], allow_nonfinite=allow_nonfinite)
+            trace = specimen.run(listeners=[listener])
         other = None
         if reference is not None:
             from graphattn.dumps.load import load_trace

@@ -61,13 +61,12 @@ class Depth(click.ParamType):
 @click.option("--parts/--no-parts", default=True, help="Whether max, mean, Σ exp … are written out.  [--parts]")
 @click.option("--markdown", is_flag=True, help="A nested list in Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Every cell with its exact number, which recomputes.")
-@click.option("--allow-nonfinite", is_flag=True, help="Let infinities and NaN in the feeds in.")
 @OUTPUT
 def command(
     tensor: str, index: tuple[str, ...], level: str | None, depth: float, reach: bool, split: bool,
     by: str | None, through: tuple[str, ...], against: str | None, ablate: int | None, digits: int,
-    width: int | None, cells: int | None, parts: bool, markdown: bool, as_json: bool, allow_nonfinite: bool,
-    output: str | None, **source: Any,
+    width: int | None, cells: int | None, parts: bool, markdown: bool, as_json: bool, output: str | None,
+    **source: Any,
 ) -> None:  # fmt: skip
     """Explain how the cell of TENSOR at INDEX came about: the formula, the numbers, the cells they
     came from. INDEX is a number or a label for each axis; negative numbers go behind `--`."""
@@ -88,7 +87,7 @@ def command(
             trace = specimen.trace
         else:
             need_unpatched(specimen.trace)
-            trace = specimen.run(level=level, allow_nonfinite=allow_nonfinite)
+            trace = specimen.run(level=level)
         say("looking back")
         if split:
             found = trace.sources(
