@@ -10,7 +10,7 @@ from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.core.rounded import BFLOAT16, FLOAT16, FLOAT32
 from graphattn.insight.compare import compare
-from graphattn.insight.compare.cell_classes import is_masked
+from graphattn.insight.compare.masked_cells import is_masked
 
 
 def small(**options):

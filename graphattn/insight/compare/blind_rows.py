@@ -12,7 +12,7 @@ from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Ref
 from .cell_classes import Skip
-from .masked_cells import is_masked
+from .masked_cells import hides_all, is_masked
 from .matched import Matched
 
 POLICIES = ("zero", "nan", "uniform", "any")
@@ -59,7 +59,7 @@ class BlindRows:
             hidden = self._hidden(key)
             for pair in self.matched.by_key[key] if hidden else ():
                 rows = [row for i, row in enumerate(pair.yours.rows) if i in hidden]
-                kept = kept and all(all(map(is_masked, row)) or self._fits(row) for row in rows)
+                kept = kept and all(hides_all(row) or self._fits(row) for row in rows)
 
     def _hidden(self, name: str) -> set[int]:
         """The rows of a tensor of the reference with nothing but hidden cells."""

@@ -1,9 +1,8 @@
 """Cells of two tensors side by side: masked, NaN, or numbers that are so far apart.
 
-−∞, the most negative finite number of each format, −1e9 and its like (−10ᵏ from k = 9, a score added or not)
-are one class, "masked": two masked cells agree, whatever each holds, and a masked cell never agrees with a
-visible one (a cell so far below its row that a softmax makes it 0 is as good as masked). NaN agrees with
-nothing, not even with NaN unless that is asked for. All else is subtracted.
+−∞, −1e9, what a mask was filled with (`masked_cells`) are one class, "masked": two masked cells agree, whatever
+each holds, and a masked cell never agrees with a visible one. NaN agrees with nothing, not even with NaN unless
+that is asked for. All else is subtracted.
 
 Differences of two cells a (the reference) and b (yours): absolute |b − a|, relative |b − a| / |a|, and in
 ulps, the spacing of the coarser format around a.
@@ -19,9 +18,10 @@ from itertools import compress
 from operator import sub
 from typing import Any
 
+from ...core.moments import SMALL
 from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
-from .masked_cells import FLOOR, hidden_cells, is_masked
+from .masked_cells import FILL, FLOOR, hidden_cells
 from .printed import Print
 from .recording import Recorded, deviation
 
@@ -113,7 +113,26 @@ class Difference:
         """How many cells do not agree."""
         if not self.comparable:
             return self.cells
-        return sum(len(_beyond(self, a, b)) for _, a, b in self._rows()) if self.unequal else 0
+        return self._differing[0]
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """The cell to show: of those that do not agree the one that is the farthest off, else the farthest."""
+        return self.absolute_at if self.agrees else self._differing[1] or self.first_over
+
+    @cached_property
+    def _differing(self) -> tuple[int, tuple[int, int] | None]:
+        """How many cells do not agree, and the farthest of them; another class is infinitely far."""
+        count, farthest, place = 0, -1.0, None
+        for i, a, b in self._rows() if self.comparable and self.unequal else ():
+            columns = _beyond(self, a, b)
+            count += len(columns)
+            for j in columns:
+                apart = abs(b[j] - a[j])
+                apart = math.inf if apart != apart else apart
+                if apart > farthest:
+                    farthest, place = apart, (i, j)
+        return count, place
 
     @property
     def absolute(self) -> float:
@@ -149,22 +168,19 @@ class Difference:
     def _farthest(self) -> tuple[float, tuple[int, int] | None, float, float, float]:
         if not self.unequal or not self.comparable:
             return 0.0, None, 0.0, 0.0, 0.0
-        spacing, below = self.rules.spacing, self.rules.masked_below
+        spacing = self.rules.spacing
         smallest = math.ldexp(1.0, spacing.least - 52)
         rtol, atol = self.tolerance.rtol, self.tolerance.atol
         absolute = relative = steps = worst = 0.0
         place = None
         for i, a, b in self._rows():
-            row = [
-                (abs(y - x), abs(x), j)
-                for j, (x, y) in enumerate(zip(a, b))
-                if 0.0 < abs(y - x) < math.inf and not (is_masked(x, below) or is_masked(y, below))
-            ]
+            p, q, columns, _ = visible(a, b, self.rules, Classes())
+            row = [(abs(y - x), abs(x), j) for x, y, j in zip(p, q, columns) if 0.0 < abs(y - x) < math.inf]
             if not row:
                 continue
             size = 0.0
             if self.tolerance.by_row:
-                size = max(self.sides[0].spread, max(abs(x) for x in a if not is_masked(x, below) and x == x))
+                size = max(self.sides[0].spread, max(map(abs, p)))
             for apart, x, j in row:
                 if apart > absolute:
                     absolute, place = apart, (i, j)
@@ -233,8 +249,8 @@ def _quick_look(tolerance: Tolerance, rules: Rules) -> Callable[[Any, Any], bool
         if not by_row:
             return False
         size = max(abs(a[0]), abs(a[len(a) // 2]), abs(a[-1]))
-        apart = list(map(sub, b, a))
-        return size < plain and dot(apart, apart) <= (atol + rtol * size) ** 2
+        apart, limit = list(map(sub, b, a)), atol + rtol * size
+        return size < plain and limit > SMALL and dot(apart, apart) <= limit * limit
 
     return near
 
@@ -268,12 +284,12 @@ def visible(
     """The cells that are numbers on both sides, their columns, and the columns that do not agree
     because one is masked, NaN or infinite and the other is not (which are counted)."""
     below = rules.masked_below
-    if below is None:  # mostly the same cells are hidden, and the others are plain numbers
-        keep = list(map(FLOOR.__lt__, a))
-        if keep == list(map(FLOOR.__lt__, b)):
+    if below is None:  # mostly the same cells are −∞, and the others are plain numbers
+        keep = list(map(FILL.__lt__, a))
+        if keep == list(map(FILL.__lt__, b)):
             p, q = (a, b) if all(keep) else (list(compress(a, keep)), list(compress(b, keep)))
-            hidden = {x for row in (a, b) for x in row if not x > FLOOR} if len(p) < len(a) else ()
-            if math.isfinite(sum(p)) and math.isfinite(sum(q)) and all(map(is_masked, hidden)):
+            low = {x for row in (a, b) for x in row if not x > FILL} if len(p) < len(a) else set()
+            if math.isfinite(sum(p)) and math.isfinite(sum(q)) and low <= {-math.inf}:
                 return p, q, range(len(a)) if p is a else list(compress(range(len(a)), keep)), []
     keep = []
     wrong: list[int] = []

@@ -52,13 +52,8 @@ class TensorComparison:
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """Row and column of the largest difference, or of the first cell that does not agree."""
-        difference = self.difference
-        if not difference.agrees and (
-            difference.nan or difference.masked_reference or difference.absolute_at is None
-        ):
-            return difference.first_over
-        return difference.absolute_at
+        """Row and column of the cell to show: one that does not agree, if any does not."""
+        return self.difference.place
 
     @property
     def index(self) -> tuple[int, ...] | None:

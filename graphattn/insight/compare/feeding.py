@@ -9,6 +9,7 @@ one that most of what was computed agrees with is taken; what was read otherwise
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
@@ -249,5 +250,5 @@ def fed_as(tensor: Recorded, spec: Spec) -> Any:
     if spec.kind == "float":
         return tensor.nested()
     convert = bool if spec.kind == "bool" else int
-    cells = [convert(cell) if cell == convert(cell) else cell for cell in tensor.flat]
+    cells = [convert(x) if math.isfinite(x) and x == convert(x) else x for x in tensor.flat]
     return folded(tensor.name, tensor.shape, cells).nested()

@@ -27,6 +27,8 @@ FLOAT32_EXACT = 7
 SURE_CELLS = 8
 OWN_CELLS = 16
 """A tensor of so many distinct cells speaks for itself."""
+WHOLE = 1e16
+"""Whole numbers up to this size are exact."""
 SAMPLE = 4096
 """At most so many cells are looked at."""
 
@@ -109,7 +111,8 @@ def _decimal(x: float) -> float:
 def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print | None:
     """The print that numbers look like; None where there is no evidence of any. `exact`: how many digits say
     that nothing was left out."""
-    distinct = {abs(x) for x in islice(cells, SAMPLE) if type(x) is float and math.isfinite(x) and abs(x) < 1e9}
+    sample = islice(cells, SAMPLE)
+    distinct = {abs(x) for x in sample if type(x) is float and math.isfinite(x) and not is_masked(x)}
     distinct.discard(0.0)
     if not distinct:
         return None
@@ -121,9 +124,10 @@ def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print
     decimals, digits = max(d for d, _ in needs), max(s for _, s in needs)
     if digits >= exact:
         return EXACT
-    if decimals == 0:
+    if decimals == 0 and max(distinct) < WHOLE:
         return None
-    fixed, significant = sum(d == decimals for d, _ in needs), sum(s == digits for _, s in needs)
+    fixed = sum(d == decimals for d, _ in needs) if decimals else 0
+    significant = sum(s == digits for _, s in needs)
     most = max(fixed, significant)
     if 2 * most < len(needs):
         return None

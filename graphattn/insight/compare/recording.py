@@ -13,17 +13,20 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from ...core import nested
+from ...core import moments, nested
 from ...core.errors import GraphError, suggest
-from ...core.numbers import dot
+from ...core.moments import rms
+from ...core.numbers import dot, total
 from ...core.rounded import Format
 from ...core.trace import Trace
 from ...core.words import listed
-from .masked_cells import FLOOR, is_masked
+from .masked_cells import FILL, seen
 from .precision import recorded_precision
 from .printed import Print
 
 Rows = list[list[Any]]
+FINE = 1e-280
+"""Where the mean of all squares is larger, none that matters vanished."""
 
 
 @dataclass(frozen=True)
@@ -53,37 +56,41 @@ class Recorded:
     def spread(self) -> float:
         """The root of the mean square of its cells, those of masks and what is not finite aside."""
         if self.size:
-            squares = math.fsum(dot(row, row) for row in self.rows)
-            if squares < self.size * 1e8:  # nothing masked, infinite or NaN
+            squares = total([dot(row, row) for row in self.rows])
+            if FINE * self.size < squares < math.inf and self._plain:
                 return math.sqrt(squares / self.size)
-        cells = [x for x in self.flat if -1e9 < x < 1e9]
-        return math.sqrt(math.fsum(x * x for x in cells) / len(cells)) if cells else 0.0
+        return rms(self.seen)
+
+    @property
+    def seen(self) -> list[Any]:
+        """Its cells, those of masks and what is not finite aside."""
+        return [x for row in self.rows for x in seen(row)]
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether no cell is so low that it may be masked."""
+        return min(map(min, self.rows)) > FILL
 
     @cached_property
     def largest(self) -> float:
         """The largest |cell|, those of masks and NaN aside."""
         largest = 0.0
         for row in self.rows:
-            low, high, total = (min(row), max(row), sum(row)) if row else (0.0, 0.0, 0.0)
-            if low <= FLOOR or total - total != 0.0:
-                row = [x for x in row if x == x and not is_masked(x)] or [0.0]
+            low, high, some = (min(row), max(row), sum(row)) if row else (0.0, 0.0, 0.0)
+            if low <= FILL or some - some != 0.0:
+                row = [math.inf] if math.inf in row else seen(row) or [0.0]
                 low, high = min(row), max(row)
             largest = max(largest, high, -low)
         return largest
 
     @cached_property
-    def squares(self) -> float:
-        """The sum of the squares of the same cells."""
-        return math.fsum(x * x for x in self.flat if -1e9 < x < 1e9)
-
-    @cached_property
     def deviation(self) -> float:
         """The standard deviation of the same cells; of one cell, its size."""
-        if self.size > 1:
-            mean, square = sum(map(sum, self.rows)) / self.size, self.spread**2
-            if mean * mean < 0.9 * square < 1e8:  # no cancellation, nothing masked
+        if self.size > 1 and self.spread < math.inf and self._plain:
+            mean, square = sum(map(sum, self.rows)) / self.size, self.spread * self.spread
+            if mean * mean < 0.9 * square and FINE < square < math.inf:  # no cancellation
                 return math.sqrt(square - mean * mean)
-        return deviation([x for x in self.flat if -1e9 < x < 1e9])
+        return deviation(self.seen)
 
     @cached_property
     def size(self) -> int:
@@ -180,8 +187,7 @@ def deviation(cells: Sequence[float]) -> float:
     """The standard deviation; of one cell, its size."""
     if len(cells) < 2:
         return abs(cells[0]) if cells else 0.0
-    mean = math.fsum(cells) / len(cells)
-    return math.sqrt(math.fsum((x - mean) ** 2 for x in cells) / len(cells))
+    return moments.deviation(cells)
 
 
 def folded(name: str, shape: tuple[int, ...], flat: Sequence[Any], of: Recorded | None = None) -> Recorded:

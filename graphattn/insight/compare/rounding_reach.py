@@ -25,6 +25,7 @@ from statistics import median
 from typing import Any
 
 from ...core.errors import GraphError
+from ...core.moments import power_of
 from .cell_classes import Classes, Rules, visible
 from .masked_cells import is_masked
 from .precision import ACCUMULATOR_BITS
@@ -115,6 +116,10 @@ class _Judged:
     ) -> None:
         self.yours, self.expected, self.shown = yours, expected, shown
         self.bits, self.unit = bits, 2.0**-bits
+        self.spread = _spread(expected)
+        power = max(-1000, min(power_of(self.spread), 1000))
+        self.down, self.up = 2.0**-power, 2.0**power
+        """What squares are scaled by, so that they stay in range; and back."""
         self.squares = [[0.0] * len(row) for row in expected]
         self.passes = 0
         self.other_class = sum(len(_other_class(a, b)) for a, b in zip(expected, yours, strict=True))
@@ -124,7 +129,7 @@ class _Judged:
         self.passes += 1
         for total, a, b in zip(self.squares, self.expected, moved):
             for j, (x, y) in enumerate(zip(a, b)):
-                d = y - x
+                d = (y - x) * self.down
                 if d - d == 0.0:
                     total[j] += d * d
 
@@ -132,14 +137,14 @@ class _Judged:
         limit = LIMITS.get(self.passes, 8.0)
         room, worst, over = [], 0.0, 0
         farther: list[float] = []  # what is allowed to the cells that are farther off than they mostly move
-        spread = _spread(self.expected)
+        spread, near = self.spread, self.passes * (self.spread * self.down) ** 2 / 16
         for total, a, b in zip(self.squares, self.expected, self.yours):
-            calm = [squares for squares in total if squares <= self.passes * spread * spread / 16] or total
+            calm = [squares for squares in total if squares <= near] or total
             mean = sum(calm) / self.passes / len(calm)
             for squares, x, y in zip(total, a, b):
                 if not math.isfinite(x) or is_masked(x):
                     continue
-                s = math.sqrt((squares + 4 * mean) / (self.passes + 4))
+                s = math.sqrt((squares + 4 * mean) / (self.passes + 4)) * self.up
                 allowed = self.shown.half(y) + limit * s + 4 * self.unit * abs(x)
                 apart = abs(y - x)
                 room.append(allowed)

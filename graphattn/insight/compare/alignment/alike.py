@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..masked_cells import is_masked
+from ..masked_cells import hidden_cells
 from ..recording import Recorded, Recording
 
 NEAR = 2e-3
@@ -26,9 +26,13 @@ def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
         return 0.0 < a.largest < math.inf and b.largest == a.largest
     limit = near * a.largest
     some = False
-    for x, y in zip(a.flat, b.flat):
-        if abs(x - y) <= limit:
-            some = some or x != 0.0
-        elif not (is_masked(x) and is_masked(y)):
-            return False
+    for p, q in zip(a.rows, b.rows) if a.shape == b.shape else ((a.flat, b.flat),):
+        hidden = None
+        for j, (x, y) in enumerate(zip(p, q)):
+            if abs(x - y) <= limit:
+                some = some or x != 0.0
+                continue
+            hidden = hidden or hidden_cells(p, q)
+            if not (hidden[0][j] and hidden[1][j]) and not abs(x - y) <= near * abs(x):
+                return False
     return some

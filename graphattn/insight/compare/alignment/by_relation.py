@@ -115,14 +115,15 @@ def _related(reference: Recorded, yours: Recorded) -> bool:
 
 
 def _may_relate(a: Recorded, b: Recorded) -> bool:
-    """Whether a few cells, and the sums of squares, leave room for a factor, an offset or another order."""
-    if abs(a.squares - b.squares) <= SAMPLED * max(a.squares, b.squares):
+    """Whether a few cells, and their mean square, leave room for a factor, an offset or another order."""
+    if abs(a.spread - b.spread) <= SAMPLED * max(a.spread, b.spread):
         return True
+    size = max(a.largest, b.largest)
     cells = [
-        (x, y) for x, y in zip(a.flat[:: max(1, a.size // 7)], b.flat[:: max(1, a.size // 7)])
+        (x / size, y / size) for x, y in zip(a.flat[:: max(1, a.size // 7)], b.flat[:: max(1, a.size // 7)])
         if x and y and not is_masked(x) and not is_masked(y)
     ]  # fmt: skip
-    limit = SAMPLED * (a.largest + b.largest)
+    limit = SAMPLED * (a.largest / size + b.largest / size)
     if len(cells) < 2:
         return True
     (x, y), *rest = cells

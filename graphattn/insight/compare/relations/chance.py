@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ....core.moments import deviation
 from ..masked_cells import is_masked
 
 CLAIM = 7.0
@@ -27,9 +28,7 @@ def crowding(cells: Sequence[float]) -> float:
     """How close together the cells are: 1 where they are spread as a normal distribution around 0 is."""
     if len(cells) < 2:
         return 1.0
-    mean = math.fsum(cells) / len(cells)
-    spread = math.sqrt(math.fsum((y - mean) ** 2 for y in cells) / len(cells))
-    size = size_of(cells)
+    spread, size = deviation(cells), size_of(cells)
     return max(1.0, size / (2.5 * spread)) if spread > 1e-9 * size else 1.0
 
 

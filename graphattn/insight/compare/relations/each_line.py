@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
+from ....core.moments import mean
 from ..constants import meanings
 from .chance import claimed, finite, size_of
 from .one_number import ratio
@@ -55,7 +55,7 @@ def line_factors(sides: Sides) -> Iterator[Relation]:
 
 def _all_near(factors: list[float], sides: Sides) -> str:
     """What factors that are nearly one may mean: a variance that was divided by d − 1, beside an eps."""
-    middle = math.fsum(factors) / len(factors)
+    middle = mean(factors)
     if max(factors) - min(factors) > NEARLY * abs(middle):
         return ""
     known = meanings(middle, sides.context.dimensions, NEARLY)
@@ -71,9 +71,9 @@ def line_offsets(sides: Sides) -> Iterator[Relation]:
         checks = 0
         for line, own in lines_of(cells, axis).items():
             gaps = [y - x for _, _, x, y in own]
-            if max(gaps) - min(gaps) > limit:
+            if not max(gaps) - min(gaps) <= limit:
                 break
-            offsets[line] = math.fsum(gaps) / len(gaps)
+            offsets[line] = mean(gaps)
             checks += len(gaps) - 1
         else:
             most = size_of(list(offsets.values()))

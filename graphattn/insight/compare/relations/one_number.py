@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
+from ....core.moments import mean, slope
 from ..constants import meanings
 from .chance import claimed, finite, near, size_of
 from .sides import Cells, Relation, Sides
@@ -20,11 +20,7 @@ def sign(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
 
 def ratio(cells: Cells) -> float:
     """The factor that fits best (least squares; the exact one where there is one)."""
-    top = max(cells, key=lambda cell: abs(cell[2]), default=None)
-    if top is None or top[2] == 0.0:
-        return math.nan
-    square = math.fsum(x * x for _, _, x, _ in cells)
-    return math.fsum(x * y for _, _, x, y in cells) / square if square else math.nan
+    return slope([x for _, _, x, _ in cells], [y for _, _, _, y in cells])
 
 
 def factor(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
@@ -47,11 +43,11 @@ def factor(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
 
 def offset(sides: Sides, cells: Cells | None = None) -> Iterator[Relation]:
     cells = sides.cells() if cells is None else cells
-    if not cells:
-        return
     gaps = [y - x for _, _, x, y in cells]
+    if not gaps or not all(map(finite, gaps)):
+        return
     size = max(size_of([x for _, _, x, _ in cells]), size_of([y for _, _, _, y in cells]))
-    c = math.fsum(gaps) / len(gaps)
+    c = mean(gaps)
     if abs(c) <= 50 * sides.tau * size or any(abs(gap - c) > sides.tau * size for gap in gaps):
         return
     if claimed(len(gaps) - 1, sides.chance) and len({x for _, _, x, _ in cells}) > 1:

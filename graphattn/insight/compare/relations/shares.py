@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ....core.numbers import total
 from ..constants import meanings
 from .chance import claimed, finite
 from .each_line import lines_of
@@ -45,7 +46,7 @@ def _sums(rows: Sequence[Sequence[float]], tau: float) -> bool:
     limit = min(max(4 * tau, 1e-12), 0.02)
     if not rows or len(rows[0]) < 2 or len(rows) * -math.log10(2 * limit) < 4:
         return False
-    return all(min(row) >= -limit and abs(math.fsum(row) - 1.0) <= limit for row in rows)
+    return all(min(row) >= -limit and abs(total(row) - 1.0) <= limit for row in rows)
 
 
 def not_shares(sides: Sides) -> Iterator[Relation]:
@@ -61,7 +62,7 @@ def not_shares(sides: Sides) -> Iterator[Relation]:
             {"axis": 0},
         )
     else:
-        sums = [math.fsum(row) for row in b.rows]
+        sums = [total(row) for row in b.rows]
         yield Relation(
             "sums",
             f"unlike the reference: its rows sum to {span(sums)}, where the reference's sum to 1",
