@@ -54,6 +54,39 @@ def as_text(tensors, form, path):
 # ---------------------------------------------------------------- never the same of wrong numbers
 
 
+def test_inputs_alone_say_nothing_of_what_is_computed():
+    """Nor does what only moves them, or what the graph makes without any."""
+    s = specimen("block", n=3, d=4, heads=2, causal=True)
+    t = s.run()
+    inputs = {name: t[name] for name in t.graph.inputs}
+    see = next(n for n in t.names if t.spec(n).kind == "bool")
+    for given in (inputs, {"X": t["X"]}, {**inputs, see: t[see]}):
+        found = compare(t, given)
+        assert found.verdict == found.data()["verdict"] == "undecided" and not found.agrees, str(found)
+        line = "undecided: only what goes in was compared ("
+        assert str(found).startswith(line) and found.data()["headline"].startswith(line)
+        assert f"<b>{line}" in found._repr_html_() and found.data()["headline"].endswith("; record Y too")
+        with pytest.raises(AssertionError, match="undecided: only what goes in was compared"):
+            assert_close(t, given)
+    assert compare(s.graph, inputs).verdict == "undecided"
+    assert compare(t, {**inputs, "norm": t["norm"]}).agrees
+    assert compare(t, {**inputs, "X": [[1.0] * 4] * 3}).verdict == "different"
+    g = Graph("moved")
+    x, y = g.input("x", (2, 3)), g.input("y", (3, 2))
+    turned = g.transpose(x, name="turned")
+    fed = {"x": normal(2, 3), "y": normal(3, 2)}
+    columns = [list(column) for column in zip(*fed["x"], strict=True)]
+    result = g.add(turned, y, name="sum")
+    assert compare(run(g, fed), {"x": fed["x"], "turned": columns}).verdict == "undecided"
+    g.output(result=result)
+    assert compare(run(g, fed), {"x": fed["x"], "turned": columns}).verdict == "undecided"
+    g.output(turned=turned)
+    assert compare(run(g, fed), {"x": fed["x"], "turned": columns}).agrees  # it is a result
+    g = Graph("nothing_is_computed")
+    g.output(x=g.input("x", (2, 3)))
+    assert compare(run(g, {"x": fed["x"]}), {"x": fed["x"]}).agrees
+
+
 def test_few_digits_of_an_array_excuse_nothing():
     x = [[2.0, 0.0]]
     assert not compare(softmax_graph(), {"x": Array(x), "w": Array([[1.0, 0.0]])}).agrees

@@ -111,11 +111,12 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """ "the same", "different", or "undecided": printed with too few digits to tell, or the result may be
-        among what was compared with nothing."""
+        """ "the same", "different", or "undecided": printed with too few digits to tell, nothing that is
+        computed was compared, or the result may be among what was compared with nothing."""
         if self.divergences:
             return "different"
-        return "undecided" if self.undecided or self.open_results else "the same"
+        open_ = self.undecided or self.only_given or self.open_results
+        return "undecided" if open_ else "the same"
 
     @property
     def agrees(self) -> bool:
@@ -143,6 +144,12 @@ class Comparison:
         results = {t.name: t for t in self.flow.graph.outputs.values() if t.name in open_names}
         may_be = {name: [y.name for y in left if y.size == prod(t.shape)] for name, t in results.items()}
         return {name: yours for name, yours in may_be.items() if yours}
+
+    @property
+    def only_given(self) -> bool:
+        """Whether nothing was compared that the graph computes, though it computes something."""
+        flow = self.flow
+        return flow is not None and bool(flow.computed) and flow.computed.isdisjoint(flow.refs.values())
 
     @property
     def only_ends(self) -> bool:

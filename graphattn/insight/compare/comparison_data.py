@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from .comparison_text import headline
+
 if TYPE_CHECKING:
     from .comparison import Comparison, Divergence, TensorComparison
 
@@ -16,6 +18,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "version": 1,
         "agrees": comparison.agrees,
         "verdict": comparison.verdict,
+        "headline": headline(comparison),
         "precision": comparison.precision.name,
         "tolerance": comparison.tolerance_text,
         "first": None if comparison.first is None else _divergence_data(comparison.first),

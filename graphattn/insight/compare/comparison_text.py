@@ -47,6 +47,8 @@ def headline(comparison: Comparison) -> str:
         line = _undecided(comparison)
     elif comparison.open_results:
         line = _open(comparison)
+    elif comparison.only_given:
+        line = _given(comparison)
     else:
         line = _same(comparison)
     left = comparison.uncompared
@@ -207,6 +209,14 @@ def _open(comparison: Comparison) -> str:
     return (
         f"undecided: {count}, but which of yours is the result {name} is not known; name it: {name}={yours[-1]}"
     )
+
+
+def _given(comparison: Comparison) -> str:
+    flow = comparison.flow
+    assert flow is not None
+    names = listed([tensor.name for tensor in comparison.tensors], 4)
+    wanted = listed(list(flow.graph.outputs), 4) if flow.graph.outputs else "some of it"
+    return f"undecided: only what goes in was compared ({names}), nothing that is computed; record {wanted} too"
 
 
 def _nearest(comparison: Comparison) -> list[str]:

@@ -7,6 +7,7 @@ for); what stands nearest before or after them counts as the neighbour.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 
 from ...core.graph import Graph, Ref
 
@@ -38,6 +39,17 @@ class Flow:
         for ref in self.names:
             for source in self.above[ref]:
                 self.below.setdefault(source, set()).add(ref)
+
+    @cached_property
+    def computed(self) -> frozenset[Ref]:
+        """What the graph computes: not what is fed to it or made without any input, nor that, merely moved; but
+        a result that is not fed is, whatever makes it."""
+        computed: set[Ref] = set()
+        for node in self.graph.nodes.values():
+            if node.operands and (not node.op.moves or any(ref in computed for ref in node.operands)):
+                computed |= {Ref(node.name, port) for port in range(len(node.ports))}
+        results = {tensor.ref for tensor in self.graph.outputs.values()}
+        return frozenset(computed | {ref for ref in results if self.graph.nodes[ref.node].operands})
 
     def inputs(self, name: str) -> list[str]:
         """The nearest recorded tensors that this one was computed from, in order."""
