@@ -43,7 +43,12 @@ def label(text: str) -> str:
 
 def index_text(tensor: TensorRow, index: Sequence[int]) -> str:
     """[sat, 2]: an index with labels where the axes have them."""
-    shown = (label(labels[i]) if labels else str(i) for i, labels in zip(index, tensor.labels))
+    return place_text(index, tensor.labels)
+
+
+def place_text(index: Sequence[int], labels: Sequence[Sequence[str] | None]) -> str:
+    """The same, from the labels of each axis (None where it has none)."""
+    shown = (label(names[i]) if names else str(i) for i, names in zip(index, labels, strict=True))
     return f"[{', '.join(shown)}]"
 
 

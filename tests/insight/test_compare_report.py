@@ -231,3 +231,77 @@ def test_lines_are_not_endless():
     yours = {name: trace[name] for name in trace.names}
     yours["w_q"] = doubled(yours["w_q"])
     assert max(map(len, str(compare(trace, yours)).splitlines())) <= 120
+
+
+# ---------------------------------------------------------------- for people
+
+
+def test_nan_and_infinity_of_the_reference_itself_are_said():
+    g = Graph("log")
+    g.output(y=g.log(g.input("x", (2, 6)), name="y"))
+    x = [[1.0, -1.0, 2.0, 3.0, 0.5, 7.0], [1.5, 3.0, 4.0, math.inf, 2.5, 6.0]]
+    t = run(g, {"x": x}, allow_nonfinite=True)
+    theirs = [row.copy() for row in t["y"]]
+    found = compare(t, {"x": x, "y": theirs})
+    assert (
+        "  the reference itself holds infinity in x (1 of 12 cells, the first at [1, 3]); not only there: y\n"
+        in str(found)
+    )
+    assert "yours is the reference, NaN in the same cells, which agrees with nothing unasked" in str(found)
+    assert compare(t, {"x": x, "y": theirs}, nan_equal=True).agrees
+    assert "itself holds" in str(compare(t, {"x": x, "y": theirs}, nan_equal=True))
+    theirs[0][1], theirs[1][3] = 5.0, 6.0
+    found = compare(t, {"x": x, "y": theirs})
+    assert found.first.relations[0].text == "the reference but for columns 1, 3", str(found)
+    assert "itself holds" not in str(compare(small(), small()))  # masked cells are no infinities
+
+
+@pytest.mark.parametrize("a, b, words", [
+    ([1.0, math.nan], [1.0, 2.0], ["NaN"]), ([1.0, -math.inf], [1.0, 2.0], ["mask"]),
+    ([1.0, math.inf], [1.0, 2.0], ["infinite"]), ([1.0, 0.0], [1.0, 2.0], ["2", "from 0", "no digit"]),
+    ([1.0, 1e-30], [1.0, 2.0], ["2", "2e+30", "no digit"]), ([1.0, 2.0], [1.0, -2.0], ["4", "2", "no digit"]),
+    ([1.0, 2.0], [1.0, 2.0000001], ["1e-07", "5e-08", "2.25e+08"]),
+])  # fmt: skip
+def test_what_no_number_tells_is_said_in_a_word(a, b, words):
+    found = compare({"s": [a]}, {"s": [b]}, rtol=0.0)
+    line = next(line for line in str(found).splitlines() if line.startswith("s  "))
+    assert line.split("differs")[1].split("[")[0].split() == " ".join(words).split()
+    assert "inf " not in line and line.endswith("[0, 1]")
+
+
+def test_infinity_on_one_side_is_no_rounding_and_no_factor():
+    a = [[0.3 * i - 1.1 * j + 0.7 for j in range(6)] for i in range(4)]
+    for own, other in ((math.inf, 2.0), (2.0, math.inf)):
+        mine, theirs = [row.copy() for row in a], [[2 * v for v in row] for row in a]
+        mine[1][2], theirs[1][2] = own, other
+        assert compare({"s": mine}, {"s": theirs}).first.relations == []
+        theirs = [row.copy() for row in a]
+        theirs[1][2] = other
+        assert [r.text for r in compare({"s": mine}, {"s": theirs}).first.relations] == [
+            "the reference but for [1, 2]"
+        ]
+
+
+def test_cells_are_shown_with_their_labels():
+    tokens = {"token": ["the", "cat", "2 sat"]}
+    s = specimen("block", n=3, d=4, heads=2, causal=True)
+    labelled, plain = s.run(labels=tokens), s.run()
+    record = recorded_by(plain)
+    record["attention.head1.scores"] = [[v + (i == 2 and j == 1) for j, v in enumerate(row)]
+                                        for i, row in enumerate(record["attention.head1.scores"])]  # fmt: skip
+    cell = '["2 sat", cat]'
+    for mine, theirs in ((labelled, record), (labelled, plain), (plain, labelled)):
+        if theirs is not record:
+            patch = {"attention.head1.scores": record["attention.head1.scores"]}
+            theirs = s.run(patch=patch, labels=tokens if theirs is labelled else None)
+        found = compare(mine, theirs)
+        tensor = found.find("attention.head1.scores")
+        assert tensor.at == cell and tensor.index == (2, 1)
+        assert f"  at {cell}   the reference" in str(found)
+        (data,) = [t for t in found.data()["tensors"] if t["name"] == "attention.head1.scores"]
+        assert data["at"] == [2, 1] and data["cell"] == cell
+        assert "[&quot;2 sat&quot;, cat]" in found._repr_html_()
+    assert compare(plain, record).find("attention.head1.scores").at == "[2, 1]"
+    stacked = {"scores": [labelled[f"attention.head{h}.scores"] for h in (0, 1)]}
+    stacked["scores"] = [[[2 * v for v in row] for row in head] for head in stacked["scores"]]
+    assert compare(labelled, stacked).find("attention.head0.scores").at.count(",") == 1

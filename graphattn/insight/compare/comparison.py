@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from textwrap import shorten
 from typing import Any
+
+from graphattn.dumps.table import place_text
 
 from ...core.errors import GraphError
 from ...core.rounded import Format
@@ -45,6 +47,8 @@ class TensorComparison:
     """What rounding can do there, where that was looked into."""
     relations: list[Relation] | None = field(default=None, repr=False)
     """What yours has to do with the reference, where that was looked for."""
+    labels: Sequence[Sequence[str] | None] = field(default=(), repr=False)
+    """Of each axis, where it has any."""
 
     @property
     def name(self) -> str:
@@ -59,6 +63,15 @@ class TensorComparison:
     def index(self) -> tuple[int, ...] | None:
         """The same, as an index of the tensor."""
         return None if self.place is None else self.pair.reference.index(*self.place)
+
+    @property
+    def at(self) -> str:
+        """The same as it is shown, with labels: [sat, 2]."""
+        return "" if self.index is None else self.shown(self.index)
+
+    def shown(self, index: Sequence[int]) -> str:
+        """The index of a cell, with labels."""
+        return place_text(index, self.labels or [None] * len(index))
 
 
 @dataclass

@@ -65,6 +65,7 @@ def _tensor_data(tensor: TensorComparison) -> dict[str, Any]:
         "relative": _plain(difference.relative),
         "ulps": _plain(difference.ulps),
         "at": None if tensor.index is None else list(tensor.index),
+        "cell": tensor.at,
         "nan": difference.nan,
         "masked in the reference only": difference.masked_reference,
         "masked in yours only": difference.masked_yours,

@@ -20,9 +20,8 @@ def comparison_html(head: str, data: dict[str, Any], report: str) -> str:
 def _row(tensor: dict[str, Any]) -> list[str]:
     size = tensor.get("absolute")
     far = f"{size:.3g}" if isinstance(size, float) else ""
-    at = tensor.get("at")
     return [
         str(tensor["name"]), str(tensor["yours"]), "×".join(map(str, tensor["shape"])), str(tensor["status"]),
         f"{tensor['cells that differ']:,}" if isinstance(tensor.get("cells that differ"), int) else "", far,
-        str(at) if at and tensor["status"] != "equal" else "",
+        str(tensor["cell"]) if tensor["status"] != "equal" else "",
     ]  # fmt: skip

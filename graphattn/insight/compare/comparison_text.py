@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from ...core.words import aligned, counted, listed, sizes, tame, wrapped
 
 if TYPE_CHECKING:
+    from ...core.rounded import Format
+    from .cell_classes import Difference
     from .comparison import Comparison, Divergence, TensorComparison
 
 WIDTH = 100
@@ -62,7 +64,7 @@ def _verdict(comparison: Comparison) -> list[str]:
     lines = [headline(comparison)]
     first = comparison.first
     if first is None:
-        return lines + _harmless(comparison) + _nearest(comparison)
+        return lines + _harmless(comparison) + _nearest(comparison) + _no_numbers(comparison.tensors)
     lines += _divergence(comparison, first)
     others = comparison.divergences[1:OTHERS]
     same = [d for d in others if _simplest(d) and _simplest(d) == _simplest(first)]
@@ -70,7 +72,21 @@ def _verdict(comparison: Comparison) -> list[str]:
         lines.append(f"  the same in {listed([d.comparison.name for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
         lines.append(f"  also, apart from that: {other.comparison.name}: {_relation(other)}")
-    return lines + _harmless(comparison)
+    return lines + _harmless(comparison) + _no_numbers(comparison.tensors)
+
+
+def _no_numbers(tensors: list[TensorComparison]) -> list[str]:
+    """That the reference itself holds NaN or infinity, and where."""
+    held = [tensor for tensor in tensors if tensor.pair.reference.no_numbers]
+    if not held:
+        return []
+    reference, cells = held[0].pair.reference, held[0].pair.reference.no_numbers
+    row, column = cells[0]
+    what = "infinity" if reference.rows[row][column] == math.inf else "NaN"
+    first = held[0].shown(reference.index(row, column))
+    also = f"; not only there: {listed([tensor.name for tensor in held[1:]], 4)}" if held[1:] else ""
+    count = f"{len(cells):,} of {reference.size:,} cells, the first at {first}"
+    return [f"  the reference itself holds {what} in {held[0].name} ({count}){also}"]
 
 
 def _harmless(comparison: Comparison) -> list[str]:
@@ -170,11 +186,11 @@ def _where(tensor: TensorComparison) -> str:
     if place is not None:
         row, column = place
         a, b = pair.reference.rows[row][column], pair.yours.rows[row][column]
-        text = f"at {list(pair.reference.index(*place))}   the reference {number(a)}   yours {number(b)}   "
+        text = f"at {tensor.at}   the reference {number(a)}   yours {number(b)}   "
     text += f"{difference.over:,} of {difference.cells:,} cells differ"
     more = []
     if difference.nan:
-        more.append(f"{difference.nan:,} are NaN")
+        more.append(f"{difference.nan:,} {'is' if difference.nan == 1 else 'are'} NaN")
     if difference.masked_reference:
         more.append(f"{difference.masked_reference:,} masked in the reference only")
     if difference.masked_yours:
@@ -305,7 +321,8 @@ def _table(comparison: Comparison, everything: bool, width: int | None) -> list[
         close = [t for t in tensors if t.status != "equal"]
         shown = sorted(close, key=lambda t: -t.difference.worst)[:8]
     head = ("tensor", "shape", "", "absolute", "relative", "ulps", "at")
-    rows = [head, *map(_row, shown[: len(shown) if everything else ROWS])]
+    some = shown[: len(shown) if everything else ROWS]
+    rows = [head, *(_row(tensor, comparison.precision) for tensor in some)]
     if len(rows) == 1:
         return []
     lines = aligned(rows, limit=width, numbers=(3, 4, 5))
@@ -320,17 +337,31 @@ def _table(comparison: Comparison, everything: bool, width: int | None) -> list[
     return lines
 
 
-def _row(tensor: TensorComparison) -> tuple[str, ...]:
+def _row(tensor: TensorComparison, precision: Format) -> tuple[str, ...]:
     difference = tensor.difference
     return (
         tensor.name,
         sizes(tensor.pair.reference.shape),
         tensor.status,
-        number(difference.absolute),
-        number(difference.relative),
-        f"{difference.ulps:.3g}",
-        "" if tensor.index is None else str(list(tensor.index)),
+        *_far(difference, precision),
+        tensor.at,
     )
+
+
+def _far(difference: Difference, precision: Format) -> tuple[str, str, str]:
+    """How far two tensors are apart: absolute, relative and in ulps; in a word where no number tells."""
+    if not difference.absolute and difference.over:
+        what = (
+            "NaN"
+            if difference.nan
+            else "mask"
+            if difference.masked_reference or difference.masked_yours
+            else "infinite"
+        )
+        return what, "", ""
+    relative = number(difference.relative) if math.isfinite(difference.relative) else "from 0"
+    digits = difference.ulps < 2.0 ** (precision.bits - 1)
+    return number(difference.absolute), relative, f"{difference.ulps:.3g}" if digits else "no digit"
 
 
 def number(x: float) -> str:

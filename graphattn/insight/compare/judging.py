@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ...core.numbers import FLOAT
 from .alignment import Pair
@@ -74,24 +75,26 @@ class _Measuring:
         tolerance = self.tolerances.of(key, pair)
         rules = replace(self.rules, nan_equal=True) if self.matched.is_input(key) else self.rules
         skip = self.blind.skip(key)
+        labels = self.matched.labels(key, pair.reference.shape)
+        compared = partial(TensorComparison, pair, labels=labels)
         difference = measure(pair.reference, pair.yours, tolerance, rules, skip)
         if not difference.comparable:
-            return TensorComparison(pair, difference, tolerance, "other shape")
+            return compared(difference, tolerance, "other shape")
         if difference.agrees:
-            return TensorComparison(pair, difference, tolerance, "close" if difference.unequal else "equal")
+            return compared(difference, tolerance, "close" if difference.unequal else "equal")
         printed = self.tolerances.printed(key, pair)
         if printed is not None:
             wider, shown = printed
             again = measure(pair.reference, pair.yours, wider, rules, skip)
             if again.agrees:
                 decided = shown.sure and shown.half(pair.reference.spread) <= pair.reference.deviation
-                return TensorComparison(pair, again, wider, "close" if decided else "undecided")
+                return compared(again, wider, "close" if decided else "undecided")
         coarser = self.tolerances.coarser(key, pair)
         if coarser is not None:
             again = measure(pair.reference, pair.yours, coarser, rules, skip)
             if again.agrees:
-                return TensorComparison(pair, again, coarser, "close")
-        return TensorComparison(pair, difference, tolerance, "differs")
+                return compared(again, coarser, "close")
+        return compared(difference, tolerance, "differs")
 
 
 def _settle(

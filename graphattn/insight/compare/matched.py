@@ -40,6 +40,12 @@ class Matched:
         """What each key is in the graph; {} without one."""
         return {} if self.flow is None else self.flow.refs
 
+    def labels(self, key: str, shape: tuple[int, ...]) -> list[tuple[str, ...] | None]:
+        """The labels of each axis of a tensor, or of a part of one (which has none)."""
+        traces = [trace for side in (self.reference, self.yours) if (trace := side.trace) and trace.labels]
+        spec = self.graph.spec(self.refs[key]) if traces and self.graph is not None else None
+        return [None] * len(shape) if spec is None or spec.shape != shape else traces[0].labels_of(spec)
+
     def is_input(self, key: str) -> bool:
         """Whether a tensor is fed, not computed; unknown without a graph: then none is."""
         return self.graph is not None and self.graph.node(self.refs[key].node).op.fed

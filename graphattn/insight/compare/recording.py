@@ -72,6 +72,12 @@ class Recorded:
         return min(map(min, self.rows)) > FILL
 
     @cached_property
+    def no_numbers(self) -> list[tuple[int, int]]:
+        """Row and column of each cell that is NaN or +∞."""
+        rows = ((i, row) for i, row in enumerate(self.rows) if (some := sum(row)) - some != 0)
+        return [(i, j) for i, row in rows for j, x in enumerate(row) if x != x or x == math.inf]
+
+    @cached_property
     def largest(self) -> float:
         """The largest |cell|, those of masks and NaN aside."""
         largest = 0.0

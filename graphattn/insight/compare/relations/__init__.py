@@ -47,6 +47,8 @@ SAME_SHAPE: tuple[Finder, ...] = (
 """The order of precedence, the simplest first: the first that holds is told, and no other."""
 OTHER_SHAPE: tuple[Finder, ...] = (others, transpose, reshape, same_numbers)
 """The same for tensors of two shapes."""
+INFINITE: tuple[Finder, ...] = (masks, localized)
+"""The same where cells are infinite on one side alone: what is said of all cells does not hold."""
 GOES_ON: tuple[Finder, ...] = (masks,)
 """After these the next is tried too: the cells that are visible may have changed as well."""
 ALSO: dict[Finder, tuple[Finder, ...]] = {factor: (others,)}
@@ -61,14 +63,14 @@ def relations(reference: Recorded, yours: Recorded, context: Context | None = No
     if (
         not reference.size
         or not yours.size
-        or (reference.shape == yours.shape and reference.rows == yours.rows)
+        or (reference.shape == yours.shape and reference.rows == yours.rows and not reference.no_numbers)
     ):
         return []
     sides = Sides(reference, yours, context)
     named: list[Relation] = []
     if sides.bools and sides.same_shape:
         return list(masks(sides))
-    finders = SAME_SHAPE if sides.same_shape else OTHER_SHAPE
+    finders = INFINITE if sides.infinite else SAME_SHAPE if sides.same_shape else OTHER_SHAPE
     for finder in finders:
         holding = list(finder(sides))
         named += holding

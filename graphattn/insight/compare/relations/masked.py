@@ -21,9 +21,9 @@ def masks(sides: Sides) -> Iterator[Relation]:
     only_yours = sum(y and not x for x, y in zip(sides.hidden_reference, sides.hidden_yours))
     changes = []
     if only_reference:
-        changes.append(f"{only_reference} cells that are masked in the reference are visible in yours")
+        changes.append(_cells(only_reference, "masked in the reference", "visible in yours"))
     if only_yours:
-        changes.append(f"{only_yours} cells that are visible in the reference are masked in yours")
+        changes.append(_cells(only_yours, "visible in the reference", "masked in yours"))
     pattern = _mask_pattern(sides)
     detail = {
         "masked in the reference only": only_reference,
@@ -36,6 +36,11 @@ def masks(sides: Sides) -> Iterator[Relation]:
         else f"masked elsewhere: {' and '.join(changes)}"
     )
     yield Relation("masked cells", text + (f" ({pattern})" if pattern else ""), detail)
+
+
+def _cells(count: int, what: str, become: str) -> str:
+    cell, are = ("cell", "is") if count == 1 else ("cells", "are")
+    return f"{count} {cell} that {are} {what} {are} {become}"
 
 
 def _mask_pattern(sides: Sides) -> str:

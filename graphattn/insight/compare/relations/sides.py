@@ -62,6 +62,11 @@ class Sides:
             self.hidden_reference = [is_masked(x, below) for x in reference.flat]
             self.hidden_yours = [is_masked(y, below) for y in yours.flat]
         self.nan = any(y != y for y in yours.flat) or any(x != x for x in reference.flat)
+        self.infinite = self.same_shape and any(
+            finite(x) != finite(y) and x == x and y == y and not (p or q)
+            for x, y, p, q in zip(reference.flat, yours.flat, self.hidden_reference, self.hidden_yours)
+        )
+        """Whether a cell is infinite on one side alone."""
         self.tau = context.tau
         self.chance = context.tau * crowding([y for y in yours.flat if finite(y) and not is_masked(y)])
         """The tolerance as a part of how far the cells are spread, which says how easily one is met."""

@@ -20,9 +20,14 @@ def localized(sides: Sides) -> Iterator[Relation]:
     wrong = [
         k
         for k, (x, y) in enumerate(zip(a.flat, b.flat))
-        if not (abs(x - y) <= limit or (sides.hidden_reference[k] and sides.hidden_yours[k]))
+        if not (x == y or abs(x - y) <= limit or (sides.hidden_reference[k] and sides.hidden_yours[k]))
     ]
     if not wrong or len(wrong) == a.size:
+        return
+    if all(a.flat[k] != a.flat[k] and b.flat[k] != b.flat[k] for k in wrong):
+        yield Relation(
+            "NaN", "the reference, NaN in the same cells, which agrees with nothing unasked (nan_equal)", {}
+        )
         return
     bad = set(wrong)
     agreeing = sum(abs(x) > 50 * limit for k, x in enumerate(a.flat) if k not in bad and finite(x))
