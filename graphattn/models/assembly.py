@@ -37,6 +37,8 @@ ACTIVATIONS = {
     "swish": "silu",
 }
 """What config.json calls them, and `feed_forward`. (gelu_fast rounds √(2/π) to ten digits: another.)"""
+AROUND = 2
+"""How many rows of a position table are taken before and after those that are used."""
 TITLES = {"gamma": "γ", "beta": "β"}
 
 
@@ -154,12 +156,15 @@ class Assembly:
         return self._embedding("token", table, letters, places)
 
     def position_embedding(self, stored: str, letters: str = "p d", start: int = 0) -> Tensor:
-        """The rows of the position table from `start` on, earlier tokens passed over."""
+        """The rows of the position table from `start` on, earlier tokens passed over. A few rows before and
+        after them are taken too: those of who counts otherwise."""
         table = self.take(stored, letters)
         self.need_length(table.shape[0] - start)
         start += self.start
-        places = self.graph.constant(tuple(range(self.n)), axes=("token",), name="positions")
-        return self._embedding("position", table.block(start, start + self.n), letters, places)
+        first, end = max(start - AROUND, 0), min(start + self.n + AROUND, table.shape[0])
+        places = tuple(range(start - first, start - first + self.n))
+        positions = self.graph.constant(places, axes=("token",), name="positions")
+        return self._embedding("position", table.block(first, end), letters, positions)
 
     def type_embedding(self, stored: str, letters: str = "t d") -> Tensor:
         """The row of the first type (sentence A) for every token."""

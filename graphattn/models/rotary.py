@@ -46,7 +46,8 @@ def rotary(a: Assembly, head_dim: int, base: float = 10000.0, part: float | None
 def angles(
     a: Assembly, s: Config, head_dim: int, base: float, part: float | None = None, of: str = ""
 ) -> dict[str, Tensor]:
-    """The same with settings of their own; `of` is added to the names of cos and sin."""
+    """The same with settings of their own; `of` is added to the names of cos and sin. Without a scaling they
+    are those of `rope_angles`, so that base and offset can be read off the graph."""
     share = s.number("partial_rotary_factor", part or 1.0)
     if share > 1.0 or (part is None and share != 1.0):
         raise s.wrong("partial_rotary_factor", share, "1 in this family" if part is None else "at most 1")
@@ -58,8 +59,10 @@ def angles(
     factor = 1.0 if kind == "default" else s.number("factor", 1.0)
     a.need_length(max(most, int(min(trained * factor, SIZE_LIMIT))))
 
+    turning = int(head_dim * share)
+
     def turns(length: int) -> tuple[list[float], float]:
-        return _finite(scale, Rope(theta, int(head_dim * share), s, most, trained, length))
+        return _finite(scale, Rope(theta, turning, s, most, trained, length))
 
     rates, size = turns(a.start + a.n)
     if a.start and turns(a.start) != (rates, size):
@@ -67,6 +70,11 @@ def angles(
             f"keys of {a.start} tokens turn by other angles than those of {a.start + a.n};"
             " expected the whole text without a past"
         )
+    if kind == "default" and not turning % 2:
+        cos, sin = a.graph.rope_angles(a.n, turning, base=theta, offset=a.start, name=f"angles{of}")
+        for name, table in (("cos", cos), ("sin", sin)):
+            a.graph.adopt_alias(f"{name}{of}", table.ref)
+        return {"cos": cos, "sin": sin}
     places = range(a.start, a.start + a.n)
     return {
         name: a.graph.constant(

@@ -100,6 +100,35 @@ def turned_back(g, x, cos, sin, *, interleaved):
     return g.rope(x, cos, g.negate(sin), interleaved=interleaved)
 
 
+def one_place(back):
+    """Turned by what lies between two tokens too, as the first two rows of the tables tell."""
+
+    def build(g, x, cos, sin, *, interleaved):
+        axis = next((a for a in range(-2, -len(cos.shape) - 1, -1) if cos.shape[a] > 1), None)
+        if axis is None:
+            return None
+        rest = ", :" * (-1 - axis)
+        c_0, s_0, c_1, s_1 = (
+            g.slice(table, f"..., {row}:{row + 1}{rest}") for row in (0, 1) for table in (cos, sin)
+        )
+        size = g.add(g.multiply(c_0, c_0), g.multiply(s_0, s_0), name="size")
+        c = g.divide(g.add(g.multiply(c_0, c_1), g.multiply(s_0, s_1)), size, name="cos_between")
+        s = g.divide(g.subtract(g.multiply(s_1, c_0), g.multiply(c_1, s_0)), size, name="sin_between")
+        turned = g.rope(x, cos, sin, interleaved=interleaved, name="turned")
+        return g.rope(turned, c, g.negate(s) if back else s, interleaved=interleaved)
+
+    return build
+
+
+def last_features(g, x, cos, sin, *, interleaved):
+    """The last features turn, where only some do."""
+    turning, d = 2 * cos.shape[-1], x.shape[-1]
+    if turning == d:
+        return None
+    kept, last = g.split(x, (d - turning, turning))
+    return g.concat(kept, g.rope(last, cos, sin, interleaved=interleaved), name="joined")
+
+
 def mixed_other(g, x, cos, sin, *, interleaved):
     return mixed(g, x, cos, sin, interleaved=not interleaved)
 
@@ -200,6 +229,18 @@ register(
                 "with the turn of one layout and the angles of the other",
                 mixed_other,
                 "Angles c₀ c₀ c₁ c₁ … go with pairs (2i, 2i+1), c₀ c₁ … c₀ c₁ … with halves.",
+            ),
+            Declared(
+                "a place later", "with each row turned as if one place later,", one_place(back=False), price=1.3
+            ),
+            Declared(
+                "a place earlier",
+                "with each row turned as if one place earlier,",
+                one_place(back=True),
+                price=1.3,
+            ),
+            Declared(
+                "last features", "with the last features of each row turned, not the first,", last_features
             ),
         ),
         samples=(

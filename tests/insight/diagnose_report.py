@@ -1,6 +1,6 @@
 """What diagnose names: a table over mistakes.json and over mistakes that no list has, and the counts.
 
-    python tests/insight/diagnose_report.py [PART …]            listed, declared, invented, fresh, right, …
+    python tests/insight/diagnose_report.py [PART …]            listed, declared, invented, ported, right, …
     python tests/insight/diagnose_report.py listed:0/2          every second one, from the first on
 
 The mistakes are written by hand in `by_hand`, on lists of floats. A finding is "first" where its graph gives
@@ -16,6 +16,7 @@ from random import Random
 import by_hand
 import fresh
 import gradient_mistakes
+import porting
 
 from graphattn import GraphError, diagnose, run
 from graphattn.builtin import specimen
@@ -84,6 +85,23 @@ def judged_fresh(what):
     feeds, other = fresh.feeds(**built), fresh.feeds(**built, seed=3)
     y, truth = (partial(fresh.block, fed, what, built.get("pooled", False)) for fed in (feeds, other))
     return judged(fresh.intended(**built), feeds, {"y": y()}, other, truth)
+
+
+def judged_porting(base, what):
+    """The same of a mistake of `porting`."""
+    feeds, other = porting.feeds(base), porting.feeds(base, seed=3)
+    y, truth = (partial(porting.forward, base, fed, what) for fed in (feeds, other))
+    return judged(porting.intended(base), feeds, {"y": y()}, other, truth)
+
+
+def ported(part=""):
+    first, step = map(int, part.split("/")) if part else (0, 1)
+    counts = {}
+    for base, what in porting.CASES[first::step]:
+        word, seconds, phrase = judged_porting(base, what)
+        counts[word] = counts.get(word, 0) + 1
+        print(f"{base:8} {what:40} {word} {seconds:.1f}s   {phrase}", flush=True)
+    print(f"ported: {counts} of {sum(counts.values())}", flush=True)
 
 
 def freshly():
@@ -214,7 +232,7 @@ def times():
 PARTS = {
     "listed": lambda part="": table(by_hand.LISTED, COLUMNS, part),
     "declared": lambda part="": table(by_hand.LISTED, COLUMNS[:1], part, declared=False),
-    "invented": lambda part="": table(by_hand.INVENTED, COLUMNS[:1], part), "fresh": freshly,
+    "invented": lambda part="": table(by_hand.INVENTED, COLUMNS[:1], part), "fresh": freshly, "ported": ported,
     "right": right, "noise": noise, "pairs": pairs, "gradients": gradients, "times": times,
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """A step too many: a function on a tensor that needs none, a constant factor or offset.
 
-What only moves numbers is left to the step that made them.
+What only moves numbers is left to the step that made them, unless others read that too: a table that is tied to
+the head.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ def factors(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("factor", _factors, intended, group)
 
 
+def tables(intended: Intended, group: Group) -> Iterator[Variant]:
+    yield from each("table", _scaled, intended, group)
+
+
 def functions() -> list[Op]:
     """The ops that take one tensor and nothing else, and give one like it."""
     found = []
@@ -34,6 +39,17 @@ def functions() -> list[Op]:
         if single and free and op.family in ("function", "softmax") and not op.moves:
             found.append(op)
     return found
+
+
+def _left_to_maker(intended: Intended, node: Node) -> bool:
+    """Whether a step only moves numbers, and not those of parameters that others read too."""
+    if not node.op.moves or not node.operands:
+        return False
+    return not any(
+        intended.graph.nodes[ref.node].op.fed and len(intended.users[ref]) > 1
+        and intended.spec(ref).kind == "float"
+        for ref in node.operands if ref is not None
+    )  # fmt: skip
 
 
 def _functions(intended: Intended, node: Node) -> Iterator[Option]:
@@ -57,7 +73,7 @@ def _applying(op: Op | str, port: int, attributes: dict[str, object]):
 
 
 def _factors(intended: Intended, node: Node) -> Iterator[Option]:
-    for port, spec in enumerate(() if node.op.moves and node.operands else node.outputs):
+    for port, spec in enumerate(() if _left_to_maker(intended, node) else node.outputs):
         if spec.kind != "float":
             continue
         width = spec.shape[-1] if spec.rank else 1
@@ -75,6 +91,28 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
             words = f"with {value} added to {{the}}"
             price = 2.0 if node.operands or node.op.fed else 1.5  # a table: positions that count from 1
             yield Option((port, "add", value), words, price, _adding(port, value))
+
+
+def _scaled(intended: Intended, node: Node) -> Iterator[Option]:
+    """Rows of a table of parameters, or the whole table, times √d: an embedding, and the head tied to it."""
+    users = [intended.graph.nodes[name] for name, _ in intended.users.get(Ref(node.name), ())]
+    is_table = node.op.drawn == "inside" and any(_picks(intended, user) for user in users)
+    if not is_table and not _picks(intended, node):
+        return
+    width = node.outputs[0].shape[-1]
+    for way, value, told, price in (
+        ("multiply", math.sqrt(width), "times", 1.3), ("sqrt", width, "divided by", 1.35),
+    ):  # fmt: skip
+        words = f"with {{the}} {told} √d = √{width}"
+        yield Option(way, words, price, _applying("scale", 0, {way: value}))
+
+
+def _picks(intended: Intended, node: Node) -> bool:
+    """Whether a step takes rows of parameters by whole numbers."""
+    refs = [ref for ref in node.operands if ref is not None]
+    kinds = {intended.spec(ref).kind for ref in refs}
+    inside = any(intended.graph.nodes[ref.node].op.drawn == "inside" for ref in refs)
+    return node.op.moves and node.outputs[0].kind == "float" and "int" in kinds and inside
 
 
 def _hands_on(intended: Intended, ref: Ref) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
+from ...core.errors import GraphError
 from ...core.graph import Node, Ref
 from ...core.interpreter import FAILURES
 from ...core.op import Op, find
@@ -46,17 +47,48 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
 
 def _own_table(intended: Intended, node: Node) -> Iterator[Option]:
     """A table that several steps share, made otherwise for one of them: keys whose positions count from 1."""
-    for source in dict.fromkeys(ref.node for ref in node.operands if ref is not None):
+    for source in dict.fromkeys(_table(intended, ref) for ref in node.operands if ref is not None):
         table = intended.graph.nodes[source]
-        users = {
-            name for port in range(len(table.ports)) for name, _ in intended.users.get(Ref(source, port), ())
-        }
-        if table.operands or table.op.fed or len(users) < 2:
+        if table.operands or table.op.fed or node.op.moves or len(_readers(intended, source)) < 2:
             continue
         for name, value in table.attributes.items():
-            for other in (value + 1, value - 1) if type(value) is int else ():
+            for other in dict.fromkeys((value + 1, value - 1, 0)) if type(value) is int else ():
                 words = f"with {name}={other} instead of {value} in {source} for {{the}} alone"
-                yield Option(("table", name, other), words, 1.35, _with_own(source, {name: other}))
+                price = 1.35 if other or abs(value) == 1 else 1.4
+                if other != value and _keeps_shape(intended, table, {name: other}):
+                    yield Option(("table", name, other), words, price, _with_own(source, {name: other}))
+
+
+def _table(intended: Intended, ref: Ref) -> str:
+    """What made a tensor, but for steps that only lay it out otherwise."""
+    node = intended.graph.nodes[ref.node]
+    while node.op.moves and len(node.operands) == 1 and node.operands[0] is not None:
+        node = intended.graph.nodes[node.operands[0].node]
+    return node.name
+
+
+def _keeps_shape(intended: Intended, table: Node, values: dict[str, Any]) -> bool:
+    """Whether a table has the same shape with other attributes."""
+    try:
+        made = intended.call(table.op, [], {**table.attributes, **values}).outputs
+    except GraphError:
+        return False
+    return [spec.shape for spec in made] == [spec.shape for spec in table.outputs]
+
+
+def _readers(intended: Intended, source: str) -> set[str]:
+    """Who reads a table, laid out otherwise or not."""
+    found, todo = set[str](), [source]
+    while todo:
+        node = intended.graph.nodes[todo.pop()]
+        for port in range(len(node.ports)):
+            for name, _ in intended.users.get(Ref(node.name, port), ()):
+                reader = intended.graph.nodes[name]
+                if reader.op.moves and len(reader.operands) == 1:
+                    todo.append(name)
+                else:
+                    found.add(name)
+    return found
 
 
 def _with_own(source: str, values: dict[str, Any]) -> Any:
@@ -64,10 +96,19 @@ def _with_own(source: str, values: dict[str, Any]) -> Any:
         table = draft.graph.nodes[source]
         own = draft.add(table.op, [], {**table.attributes, **values}, near=node, name="own_table")
         for slot, ref in enumerate(draft.node(node.name).operands):
-            if ref is not None and ref.node == source:
-                draft.operand(node, slot, Ref(own.node, ref.port))
+            if ref is not None and _table(draft.intended, ref) == source:
+                draft.operand(node, slot, _laid_out(draft, node, ref, own.node))
 
     return apply
+
+
+def _laid_out(draft: Draft, near: Node, ref: Ref, own: str) -> Ref:
+    """A tensor made from another table, laid out as this one is."""
+    node = draft.graph.nodes[ref.node]
+    if not node.operands or node.operands[0] is None:
+        return Ref(own, ref.port)
+    inner = _laid_out(draft, near, node.operands[0], own)
+    return Ref(draft.add(node.op, [inner], node.attributes, near=near, name="laid_out").node, ref.port)
 
 
 def _over_everything(intended: Intended, node: Node) -> Iterator[Option]:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from .added import added, factors
+from .added import added, factors, tables
 from .attributes import attributes
 from .axes import axes
+from .cache import cache
 from .constants import constants
 from .declared import declared
 from .full_width import full_width
 from .groups import Group
 from .heads import heads
+from .indices import indices
 from .intended import Intended
 from .masks import masks
 from .move import move
 from .operands import operands
+from .padding import padding
 from .reading import reading
 from .repeat import repeat
+from .rounding import rounding
 from .shift import shift
 from .sibling import sibling
 from .skip import skip
@@ -27,7 +31,7 @@ from .variant import Generator, Variant
 
 GENERATORS: tuple[Generator, ...] = (
     skip, attributes, declared, masks, operands, heads, full_width, axes, swap, reading, move, sibling,
-    constants, repeat, added, factors, shift,
+    constants, indices, rounding, cache, padding, tables, repeat, added, factors, shift,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 

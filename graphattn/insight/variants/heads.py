@@ -17,6 +17,8 @@ def heads(intended: Intended, group: Group) -> Iterator[Variant]:
     nodes = [intended.graph.nodes[name] for name in group]
     if group in intended.kinds:
         yield from _read_across(intended, group, nodes)
+        if all(_is_shared(intended, node) for node in nodes):
+            yield from _handed_out(intended, group, nodes)
         return
     if len(nodes) > 1:
         yield from _dealt(intended, group, nodes)
@@ -170,6 +172,11 @@ def _handed_out(intended: Intended, group: Group, nodes: list[Node]) -> Iterator
 
             words = f"with the parts of {the(intended, group)} handed out {told}"
             yield Variant("dealt", words, 1.25, group, one(intended, act))
+
+
+def _is_shared(intended: Intended, node: Node) -> bool:
+    """Whether a part of it goes to several: keys and values of grouped heads."""
+    return len(_uses(intended, node)) > len(node.ports)
 
 
 def _uses(intended: Intended, node: Node) -> list[tuple[str, int, Ref]]:

@@ -185,6 +185,21 @@ class Intended:
         """Whether a node needs another (or is it)."""
         return bool(self.below[on] >> self.order[name] & 1)
 
+    @cached_property
+    def _known(self) -> int:
+        """The nodes that depend on nothing that is fed, as bits by place in the order."""
+        fed = self.all_below(node.name for node in self.graph.nodes.values() if node.op.fed)
+        return ~fed
+
+    def is_known(self, name: str) -> bool:
+        """Whether a node depends on nothing that is fed: a table."""
+        return bool(self._known >> self.order[name] & 1)
+
+    def is_inside(self, node: Node) -> bool:
+        """Whether a node is a step of an op that computes by itself, not of a part of a model."""
+        scope = None if node.scope is None else self.graph.scopes[node.scope]
+        return scope is not None and scope.op is not None and scope.op.kernel is not None
+
     def spec(self, ref: Ref) -> Spec:
         return self.graph.spec(ref)
 
@@ -229,6 +244,18 @@ class Intended:
             for name in group:
                 if len(found[name]) < len(group):
                     found[name] = group
+        return found
+
+    def roles_of(self, name: str) -> Sequence[Group]:
+        """The roles of a node, the largest first."""
+        return self._roles_of.get(name, ())
+
+    @cached_property
+    def _roles_of(self) -> dict[str, list[Group]]:
+        found: dict[str, list[Group]] = {}
+        for group in self.roles:
+            for name in group:
+                found.setdefault(name, []).append(group)
         return found
 
     def peers(self, node: Node) -> list[Node]:

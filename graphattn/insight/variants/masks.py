@@ -27,11 +27,16 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
             continue
         changes: list[tuple[str, str, float, Change]] = [
             ("inverted", "with the mask {name} inverted", 1.0, _inverted),
-            ("all", "with the mask {name} hiding nothing", 1.3, _filled(True)),
+            ("all", "with the mask {name} hiding nothing", 1.3, filled(True)),
         ]
+        if spec.shape[-1] > 1:
+            words = "with the mask {name} from its other end"
+            changes.append(("reverse", words, 1.35, _reversed))
         if spec.rank > 1:
-            square = spec.shape[-1] == spec.shape[-2]
-            if square:
+            if spec.shape[-2] == 1 < spec.shape[-1]:
+                changes.append(("queries", "with the mask {name} hiding queries, not keys", 1.2, _turned))
+                changes.append(("alike", "with the mask {name} hiding queries too", 1.3, _both_ways))
+            if spec.shape[-1] == spec.shape[-2]:
                 changes.append(("transposed", "with the mask {name} transposed", 1.0, _turned))
                 changes.append(("both", "with the mask {name} inverted and transposed", 1.4, _inverted_turned))
             for axis, step, told in (
@@ -48,7 +53,7 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
                     words = f"with the mask {{name}} {told}"
                     changes.append((told, words, price, _edged(spec.shape, step, op)))
         for key, words, price, change in changes:
-            yield Option((port, key), words, price, _changing(port, change))
+            yield Option((port, key), words, price, changing(port, change))
 
 
 def _too_many(intended: Intended, node: Node) -> Iterator[Option]:
@@ -66,7 +71,7 @@ def _hide(draft: Draft, node: Node, size: int) -> None:
     draft.operand(node, 0, made)
 
 
-def _changing(port: int, change: Change):
+def changing(port: int, change: Change):
     def apply(draft: Draft, node: Node) -> None:
         ref = Ref(node.name, port)
         before = set(draft.nodes)
@@ -80,6 +85,14 @@ def _inverted(draft: Draft, node: Node, ref: Ref) -> Ref:
     return draft.add("logical_not", [ref], near=node, name="inverted")
 
 
+def _reversed(draft: Draft, node: Node, ref: Ref) -> Ref:
+    return draft.add("slice", [ref], {"at": "..., ::-1"}, near=node, name="reversed")
+
+
+def _both_ways(draft: Draft, node: Node, ref: Ref) -> Ref:
+    return draft.add("logical_and", [ref, _turned(draft, node, ref)], near=node, name="both_ways")
+
+
 def _turned(draft: Draft, node: Node, ref: Ref) -> Ref:
     return draft.add("transpose", [ref], near=node, name="transposed")
 
@@ -88,7 +101,7 @@ def _inverted_turned(draft: Draft, node: Node, ref: Ref) -> Ref:
     return _turned(draft, node, _inverted(draft, node, ref))
 
 
-def _filled(value: bool) -> Change:
+def filled(value: bool) -> Change:
     def change(draft: Draft, node: Node, ref: Ref) -> Ref:
         other = draft.add("logical_not", [ref], near=node)
         op = "logical_or" if value else "logical_and"

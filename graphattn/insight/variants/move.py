@@ -47,6 +47,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         for key, ref in _peers(intended, node, source):
             words = f"with {{the}} done to {starred(intended, ref)} too"
             yield Option(("peer", key), words, 1.45, lambda d, n, r=ref: _to(d, n, slot, r, True))
+        yield from _wrapped(intended, node, slot)
 
 
 def _step(intended: Intended, node: Node, slot: int) -> str:
@@ -57,22 +58,74 @@ def _step(intended: Intended, node: Node, slot: int) -> str:
     return "{the}"
 
 
-def _peers(intended: Intended, node: Node, source: Ref) -> Iterator[tuple[tuple[object, ...], Ref]]:
-    """Tensors that came about as the one did that a step stands on, but do not go through such a step:
-    (how they stand to the node among its siblings, tensor)."""
+def _peers(
+    intended: Intended, node: Node, source: Ref, away: int = 1
+) -> Iterator[tuple[tuple[object, ...], Ref]]:
+    """Tensors that came about as the one did that a step stands on, but do not go through such a step in so
+    many steps: (how they stand to the node among its siblings, tensor)."""
     maker = intended.graph.nodes[source.node]
     own = intended.siblings[node.name]
     found = 0
     for other in intended.alike[intended.shape(source)]:
         here = intended.graph.nodes[other.node]
-        users = intended.users.get(other, ())
-        if other == source or here.op is not maker.op or not users or found >= PEERS:
+        if other == source or here.op is not maker.op or not intended.users.get(other) or found >= PEERS:
             continue
-        if any(intended.graph.nodes[name].op is node.op for name, _ in users):
+        if _goes_through(intended, other, node, away) or intended.depends(other.node, on=node.name):
             continue
-        if not intended.depends(other.node, on=node.name):
-            found += 1
-            yield relation(intended, other, len(own), own.index(node.name)) or (other,), other
+        found += 1
+        yield relation(intended, other, len(own), own.index(node.name)) or (other,), other
+
+
+def _goes_through(intended: Intended, ref: Ref, node: Node, away: int) -> bool:
+    """Whether a tensor goes through a step of a node's op, in so many steps that keep its one way."""
+    users = [intended.graph.nodes[name] for name, _ in intended.users.get(ref, ())]
+    if any(user.op is node.op for user in users):
+        return True
+    return away > 1 and len(users) == 1 and _goes_through(intended, Ref(users[0].name), node, away - 1)
+
+
+def _wrapped(intended: Intended, node: Node, slot: int) -> Iterator[Option]:
+    """A step between one that lays cells out otherwise and one that lays them out as they were: done to peers
+    of what that takes, laid out alike."""
+    before, after = _layout(intended, node, slot, down=False), _layout(intended, node, slot, down=True)
+    source = None if before is None else before.operands[0]
+    if before is None or after is None or source is None or len(after.ports) > 1:
+        return
+    if intended.shape(source) == intended.shape(Ref(after.name)):
+        for key, ref in _peers(intended, node, source, AWAY):
+            words = f"with {{the}} done to {starred(intended, ref)} too"
+            yield Option(
+                ("wrapped", key), words, 1.45, lambda d, n, r=ref: _inside(d, n, slot, before, after, r)
+            )
+
+
+def _inside(draft: Draft, node: Node, slot: int, before: Node, after: Node, ref: Ref) -> None:
+    """A tensor laid out as before a step, the step done to it, and laid out again as after the step."""
+    made = draft.add(before.op, [ref], before.attributes, near=node, name="laid_out")
+    first = made.node
+    now = draft.node(node.name)
+    operands = [made if s == slot else r for s, r in enumerate(now.operands)]
+    made = draft.add(now.op, operands, now.attributes, near=node, name="moved")
+    made = draft.add(after.op, [made], after.attributes, near=node, name="laid_back")
+    draft.redirect(ref, made, apart_from=(first,))
+
+
+def _layout(intended: Intended, node: Node, slot: int, down: bool) -> Node | None:
+    """The first step from here, through steps that keep the shape, that only lays cells out otherwise."""
+    for _ in range(AWAY):
+        if down:
+            users = intended.users.get(Ref(node.name), ())
+            if len(users) != 1:
+                return None
+            node = intended.graph.nodes[users[0][0]]
+        else:
+            ref = node.operands[slot]
+            node, slot = intended.graph.nodes[ref.node], 0  # pyright: ignore
+        if node.op.moves and len(node.operands) == 1:
+            return node
+        if through(intended, node)[:1] != [0]:
+            return None
+    return None
 
 
 def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[object, ...], Ref, float]]:

@@ -195,13 +195,15 @@ def _distance(intended: Intended, ref: Ref, other: Ref) -> float:
 
 
 def relation(intended: Intended, other: Ref, count: int, place: int) -> tuple[object, ...] | None:
-    """How a tensor stands to the place-th of `count` siblings: the same for each of them."""
+    """How a tensor stands to the place-th of `count` siblings: the same for each of them. Of several roles of
+    the tensor, that in which it has the same place."""
     if count < 2:
         return None
     node = intended.graph.nodes[other.node]
     if len(node.ports) == count:
         return "part of", other.node, (other.port - place) % count
-    group = intended.siblings[other.node]
-    if len(group) == count:
-        return "one of", group, (group.index(other.node) - place) % count, other.port
+    groups = [group for group in intended.roles_of(other.node) if len(group) == count]
+    groups.sort(key=lambda group: group.index(other.node) != place)
+    if groups and count == len(intended.siblings[other.node]):
+        return "one of", groups[0], (groups[0].index(other.node) - place) % count, other.port
     return None

@@ -9,7 +9,7 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each
+from .variant import Option, Variant, each, of_parameters
 
 MOST = 8
 """The most rows of which one is tried in the place of all."""
@@ -20,7 +20,9 @@ def shift(intended: Intended, group: Group) -> Iterator[Variant]:
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
-    if len(node.ports) != 1 or node.op.drawn == "inside" or (node.op.moves and not _of_table(intended, node)):
+    if len(node.ports) != 1 or node.op.drawn == "inside":
+        return
+    if node.op.moves and node.operands and not of_parameters(intended, node):
         return
     spec = node.outputs[0]
     if spec.kind != "float":
@@ -37,12 +39,6 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for row in range(min(spec.shape[-2], MOST)):
         words = f"with row {row} of {{the}} in the place of all"
         yield Option(("all", row), words, 1.8, lambda d, n, r=row: _all(d, n, spec.shape, r))
-
-
-def _of_table(intended: Intended, node: Node) -> bool:
-    """Whether a step only takes parts of parameters: learned positions."""
-    makers = [intended.graph.nodes[ref.node].op for ref in node.operands if ref is not None]
-    return all(op.fed and op.drawn == "inside" for op in makers)
 
 
 def _backwards(spec: Spec) -> Iterator[Option]:

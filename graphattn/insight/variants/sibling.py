@@ -11,7 +11,7 @@ from ...core.op import LEVELS, OPS, Op
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each
+from .variant import Option, Variant, each, of_parameters
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide")
 """Two numbers in, one out: families of their own in pictures, one kind here."""
@@ -34,8 +34,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
 def _table(intended: Intended, node: Node) -> Iterator[Option]:
     """Sinusoids where a table of parameters is added: learned positions."""
     spec = node.outputs[0]
-    makers = [intended.graph.nodes[ref.node].op for ref in node.operands if ref is not None] or [node.op]
-    if not all(op.fed and op.drawn == "inside" for op in makers) or len(node.ports) > 1 or spec.rank != 2:
+    if not of_parameters(intended, node) or len(node.ports) > 1 or spec.rank != 2:
         return
     users = [intended.graph.nodes[name].op.family for name, _ in intended.users.get(Ref(node.name), ())]
     if "add" in users and not spec.shape[-1] % 2:

@@ -137,6 +137,13 @@ def through(intended: Intended, node: Node) -> list[int]:
     return [s for s, r in enumerate(node.operands) if r is not None and like(intended.spec(r), spec)]
 
 
+def of_parameters(intended: Intended, node: Node) -> bool:
+    """Whether a step is a parameter, or takes known parts of parameters: learned positions."""
+    makers = [intended.graph.nodes[ref.node] for ref in node.operands if ref is not None] or [node]
+    fed = [maker.op for maker in makers if not intended.is_known(maker.name)]
+    return bool(fed) and all(op.fed and op.drawn == "inside" for op in fed)
+
+
 def like(a: Spec, b: Spec) -> bool:
     """Whether two tensors have one shape and kind; names of axes do not count."""
     return a.shape == b.shape and a.kind == b.kind
