@@ -96,22 +96,41 @@ def two():
     return g, feeds, run(g, feeds, patch={"scaled": feeds["x"]})["weights"]
 
 
-def test_a_second_mistake_further_down_is_found_and_two_are_told_as_two():
+def test_a_second_mistake_further_down_is_found_and_both_are_one_finding():
     graph, feeds, weights = two()
-    found = diagnose(graph, feeds, {"weights": weights, "y": mapped(lambda c: 6 * c, weights)}, budget=60)
-    assert found.verdict == "mistake"
+    theirs = {"weights": weights, "y": mapped(lambda c: 6 * c, weights)}
+    found = diagnose(graph, feeds, theirs, budget=60)
+    first, second = "without the scale scaled (÷ √4)", "with multiply=6 instead of 3 in the scale tripled (· 3)"
+    assert (found.verdict, found.together) == ("mistake", False)
+    (both,) = found.findings
+    assert (both.phrase, both.given) == (f"{first} and {second}", ("weights", "y"))
+    again = run(both.graph, feeds)
+    assert {name: again[name] for name in theirs} == theirs
+    told = found.text(width=300).split("\n")
+    assert told[0] == f"mistake: yours is exactly this graph {first} and {second}; 2 mistakes at once"
+    assert told[1:8] == [
+        "  where    scaled",
+        "  right    scaled[1, 2] = x[1, 2] / √4 = -3 / 2 = -1.5",
+        "  yours    scaled[1, 2] = -3 (input)",
+        "  where    tripled",
+        "  right    tripled[0, 2] = weights[0, 2] · 3 = (0.645824)(3) = 1.937472",
+        "  yours    tripled[0, 2] = weights[0, 2] · 6 = (0.645824)(6) = 3.874945",
+        "  match    every cell, to float64; no difference is left",
+    ]
+
+
+def test_mistakes_at_two_magnifications_are_told_one_by_one():
+    graph, feeds, _ = two()
+    shares = [[math.exp((cell - max(row)) / 2) for cell in row] for row in feeds["x"]]  # no total
+    found = diagnose(graph, feeds, {"weights": shares, "y": mapped(lambda c: 6 * c, shares)}, budget=60)
+    assert (found.verdict, found.together) == ("mistake", True)
     assert [finding.given for finding in found.findings] == [("weights",), ("y",)]
-    assert [finding.phrase for finding in found.findings] == [
-        "without the scale scaled (÷ √4)", "with multiply=6 instead of 3 in the scale tripled (· 3)",
-    ]  # fmt: skip
-    assert "each of these explains one tensor" in str(found)
-    told = str(found).split("\n")
-    assert told[0] == "mistake: yours is exactly this graph without the scale scaled (÷ √4); 2 mistakes at once"
-    assert (
-        "  match    every cell of weights, from what was observed before it, to float64; no difference is"
-        in told
-    )
+    told = found.text(width=300).split("\n")
+    first = "mistake: yours is exactly this graph without the divide weights.quotient; 2 mistakes at once"
+    assert told[0] == first
+    assert "  match    every cell of weights, from what was observed before it, to float64;" in str(found)
     assert "and: yours is this graph with multiply=6 instead of 3 in the scale tripled (· 3)" in told
+    assert any(line.endswith("its own inputs, and its graph has no change but that one") for line in told)
 
 
 @pytest.mark.slow

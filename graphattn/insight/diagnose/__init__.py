@@ -41,6 +41,7 @@ from .result import VERDICTS as VERDICTS
 from .result import Diagnosis as Diagnosis
 from .result import Finding as Finding
 from .search import Hit, Search
+from .several import all_at_once
 from .suspects import MOST, as_well, giving_nan, halfway, most_telling
 
 FEW = 4
@@ -116,14 +117,9 @@ def _searched(
         hits = search.singles([replace(stage, together=True) for stage in stages])
     if not hits and stages[0].stands and not search.over:
         one_by_one = _one_by_one(search, stages)
-        if one_by_one:
-            findings = [_finding(group, None, fed, of) for of, group in one_by_one.items()]
-            done = _done("mistake", findings, graph, accuracy, stages[0], search)
-            done.together = True
-            done.notes.append(
-                "no one mistake explains it all: each of these explains one tensor from its inputs"
-            )
-            return done
+        hits = all_at_once(search, stages, one_by_one) if len(one_by_one) > 1 else []
+        if one_by_one and not hits:
+            return _together(one_by_one, graph, accuracy, stages[0], search)
     compared = None if hits else _compared(graph, fed, recording, names)
     if compared is not None and compared.agrees and len(theirs) > 1 and _looked_at(compared, theirs):
         done = _done("harmless", [], graph, accuracy, stages[0], search)
@@ -192,6 +188,23 @@ def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
             return {}
         found[tensor.name] = sorted(hits, key=lambda hit: hit.price)
     return found
+
+
+def _together(
+    one_by_one: Mapping[str, list[Hit]], graph: Graph, accuracy: Accuracy, level: Level, search: Search
+) -> Diagnosis:
+    """A finding for each tensor, where they are not found to be one graph."""
+    done = _done("mistake", [], graph, accuracy, level, search)
+    done.together = True
+    done.notes.append(
+        "no one mistake explains it all: each of these explains one tensor from its own inputs, and its graph"
+        " has no change but that one"
+    )
+    for name, hits in one_by_one.items():
+        (best, _), *others = classes(hits, level.feeds)
+        done.findings.append(_finding(best, None, level.feeds, name))
+        done.notes += [f"or, for {name}: {_finding(group, None, {}).sentence}" for group, _ in others[:FEW]]
+    return done
 
 
 def _parts(judge: Judge) -> Iterator[list[Observed]]:

@@ -14,18 +14,18 @@ from ...core.errors import GraphError
 from ...core.run import run
 from ...core.trace import Trace
 from ..why.formula import joined
-from ..why.index import show_index
 from .result import Finding
 
 
-def wrong_and_right(finding: Finding) -> list[tuple[str, str]]:
-    """("right", how the intended graph computes the cell), ("wrong", how the graph with the mistake does)."""
+def wrong_and_right(finding: Finding, place: int = 0) -> list[tuple[str, str]]:
+    """("right", how the intended graph computes the cell), ("yours", how the graph with the mistake does); of
+    several mistakes of the one at that place, with all others in both graphs."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            right = run(finding.whole, finding.feeds, allow_nonfinite=True)
+            right = run(finding.without(place), finding.feeds, allow_nonfinite=True)
             wrong = run(finding.graph, finding.feeds, allow_nonfinite=True)
-        found = _cell(finding, right, wrong)
+        found = _cell(right, wrong)
         if found is None:
             return []
         name, index = found
@@ -34,7 +34,7 @@ def wrong_and_right(finding: Finding) -> list[tuple[str, str]]:
         return []
 
 
-def _cell(finding: Finding, right: Trace, wrong: Trace) -> tuple[str, tuple[int, ...]] | None:
+def _cell(right: Trace, wrong: Trace) -> tuple[str, tuple[int, ...]] | None:
     for name in right.names:
         spec = right.spec(name)
         if spec.kind != "float" or name not in wrong or wrong.spec(name).shape != spec.shape:
@@ -60,6 +60,3 @@ def _line(trace: Trace, name: str, index: tuple[int, ...]) -> str:
     line = trace.why(name, *index).lines(parts=False)[0]
     _, told, note = next(line.rows)
     return joined(told) + (f" ({joined(note)})" if note else "")
-
-
-__all__ = ["show_index", "wrong_and_right"]

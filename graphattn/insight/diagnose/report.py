@@ -10,8 +10,8 @@ import textwrap
 from typing import Any
 
 from ...core.errors import GraphError
-from ...core.words import listed
-from ..why.index import show_index
+from ...core.words import counted, listed
+from ..variants import spoken
 from .cell import wrong_and_right
 from .cut import plain
 from .result import Diagnosis, Finding
@@ -36,13 +36,19 @@ def verdict_line(found: Diagnosis) -> str:
         case "harmless":
             return f"harmless: something in {seen} differs, but the result is the same"
         case "mistake":
-            count = len(found.findings)
-            several = f"; {count} mistakes {'at once' if found.together else 'would explain it'}"
-            return f"mistake: {found.findings[0].exactly}{several if count > 1 else ''}"
+            return f"mistake: {found.findings[0].exactly}{_several(found)}"
         case "undecided":
             return f"undecided: what was observed in {seen} cannot tell"
     tried = "nothing that was tried" if found.finished else "nothing that was tried within the budget"
     return f"unexplained: {tried} explains all of {seen}"
+
+
+def _several(found: Diagnosis) -> str:
+    """What is said where there are several findings, or several mistakes in one."""
+    count, at_once = len(found.findings), len(found.findings[0].variants)
+    if count > 1:
+        return f"; {count} mistakes {'at once' if found.together else 'would explain it'}"
+    return f"; {at_once} mistakes at once" if at_once > 1 else ""
 
 
 def text(found: Diagnosis, reveal: str = "cause", width: int | None = None) -> str:
@@ -90,8 +96,10 @@ def _bare(found: Diagnosis) -> str:
 
 def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     """What there is to say of a finding, line by line."""
-    said = [("where", finding.place)]
-    said += [(what, line) for what, line in wrong_and_right(finding)]
+    said: list[tuple[str, str]] = []
+    for place, variant in enumerate(finding.variants):
+        where = spoken(tuple(map(plain, variant.nodes)))
+        said += [("where", where), *wrong_and_right(finding, place)]
     said += [("mend", variant.sentence) for variant in finding.variants if variant.sentence]
     left = (
         "no difference is left" if not finding.error else f"the largest difference left is {finding.error:.1e}"
@@ -101,7 +109,7 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     said.append(("match", f"every cell{of}, to {found.accuracy}; {left}"))
     said += [("the same", f"this graph {plain(words)}") for words in finding.equals[:MORE]]
     if len(finding.equals) > MORE:
-        said.append(("", f"and {len(finding.equals) - MORE} more wordings"))
+        said.append(("", f"and {counted(len(finding.equals) - MORE, 'more wording')}"))
     if finding.tells is not None:
         said.append(
             ("tells", "an input on which it differs from the first was found (`tells`): run yours on it")
@@ -171,6 +179,3 @@ def _finding(finding: Finding) -> dict[str, Any]:
         },
         "graph": str(finding.graph),
     }  # fmt: skip
-
-
-__all__ = ["data", "markdown", "rows", "show_index", "text", "verdict_line"]

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.graph import Graph
 from ...core.words import listed
 from ...passes.rebuild import Rebuild
-from ..variants import Rewrite, Variant, spoken
+from ..variants import Rewrite, Variant, merged, spoken
 from .cut import plain, uncut
 
 BEFORE = "_before"
@@ -95,6 +95,16 @@ class Finding:
         """The intended graph with the mistake in it."""
         return self._called[0]
 
+    def without(self, place: int) -> Graph:
+        """The intended graph with all changes but one of several."""
+        if len(self.variants) == 1:
+            return self.whole
+        rewrite: Rewrite | None = Rewrite({}, {})
+        for variant in (*self.variants[:place], *self.variants[place + 1 :]):
+            more = uncut(variant.rewrite, self.whole, self.stands)
+            rewrite = None if rewrite is None else merged(rewrite, more, self.whole)
+        return self.whole if rewrite is None else rewrite.graph(self.whole)
+
     @cached_property
     def _called(self) -> tuple[Graph, dict[str, str]]:
         """The same, and how nodes are called there that stood in the way of the name of a result."""
@@ -126,8 +136,8 @@ class Finding:
 
 
 def with_results(graph: Graph) -> tuple[Graph, dict[str, str]]:
-    """A graph whose results are found by their names where these were names of other nodes (what a step that was
-    added behind the last one is computed from), and how such nodes are called now."""
+    """A graph whose results are found by their names, and how those nodes are called now that had the names:
+    what a step that was added behind the last one is computed from."""
     called: dict[str, str] = {}
     for name, tensor in graph.outputs.items():
         if name in graph.nodes and tensor.ref.node != name:
