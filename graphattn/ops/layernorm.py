@@ -86,6 +86,14 @@ def over_rows(g, x, gamma, beta, *, eps):
     return _affine(g, g.transpose(g.layernorm(g.transpose(x), eps=eps)), gamma, beta)
 
 
+def over_everything(g, x, gamma, beta, *, eps):
+    if len(x.shape) < 2:
+        return None
+    *lead, rows, d = x.shape
+    flat = g.layernorm(g.reshape(x, shape=(*lead, rows * d)), eps=eps)
+    return _affine(g, g.reshape(flat, shape=x.shape), gamma, beta)
+
+
 def _parts(g, x, eps):
     """The deviations from the mean, and √(variance + eps)."""
     mean = g.reduce_mean(x, name="mean")
@@ -188,6 +196,9 @@ register(
                 "torch.std divides by n − 1; the paper divides by n, and adds eps inside the root.",
             ),
             Declared("over the rows", "with mean and variance over the tokens, not the features,", over_rows),
+            Declared(
+                "over everything", "with mean and variance over rows and columns at once", over_everything
+            ),
         ),
         samples=(
             Sample((matrix,)),

@@ -17,7 +17,7 @@ from ..core.nested import rows
 from ..core.numbers import Numbers
 from ..core.numbers import divide as quotient
 from ..core.numbers import total as exact_sum
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 from ..core.words import listed
 
 
@@ -61,6 +61,21 @@ def gradient(g, dy, y, x, gamma, *, eps):
     along = times(g, n, g.reduce_mean(times(g, d_n, n, name="weighted"), name="inner"), name="along")
     d_gamma = None if gamma is None else unbroadcast(g, times(g, dy, n), gamma)
     return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
+
+
+def over_rows(g, x, gamma, *, eps):
+    if len(x.shape) < 2:
+        return None
+    y = g.transpose(g.rmsnorm(g.transpose(x), eps=eps))
+    return y if gamma is None else g.multiply(y, gamma)
+
+
+def over_everything(g, x, gamma, *, eps):
+    if len(x.shape) < 2:
+        return None
+    *lead, rows, d = x.shape
+    y = g.reshape(g.rmsnorm(g.reshape(x, shape=(*lead, rows * d)), eps=eps), shape=x.shape)
+    return y if gamma is None else g.multiply(y, gamma)
 
 
 def onnx(o, x, gamma, *, eps):
@@ -111,6 +126,10 @@ register(
         masked=masks.first,
         warn=warn,
         note=lambda x, gamma, *, eps: f"eps={eps}",
+        mistakes=(
+            Declared("over the rows", "with the mean square over the tokens, not the features,", over_rows),
+            Declared("over everything", "with the mean square over rows and columns at once", over_everything),
+        ),
         samples=(
             Sample((matrix,)),
             Sample((matrix, [1.5, 0.5, -1.0]), {"eps": "1e-12"}),

@@ -33,7 +33,7 @@ def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hi
         given = [_results(hit, other) for other in others]
         for (group, _), known in zip(found, values, strict=True):
             if all(_same(a, b) for a, b in zip(given, known, strict=True)):
-                group.append(hit)
+                group.insert(0 if _within(hit, group[0]) else len(group), hit)
                 break
         else:
             tells = (
@@ -44,6 +44,19 @@ def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hi
             found.append(([hit], tells))
             values.append(given)
     return found
+
+
+def _within(hit: Hit, other: Hit) -> bool:
+    """Whether it is about fewer nodes, and changes none but those that another changes: the rest does not
+    matter."""
+    nodes, more = ({name for v in h.variants for name in v.nodes} for h in (hit, other))
+    return nodes < more and _changed(hit) <= _changed(other)
+
+
+def _changed(hit: Hit) -> set[str]:
+    """The nodes of the rewrite that are other than the intended graph's."""
+    known = hit.level.intended.graph.nodes
+    return {name for name, node in hit.rewrite.nodes.items() if known.get(name) != node}
 
 
 def other_feeds(graph: Graph, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:

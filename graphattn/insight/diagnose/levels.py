@@ -15,6 +15,7 @@ from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
 from ..variants.rules import Rules
+from ..variants.skip import skip
 from .accuracy import Accuracy
 from .cut import cut, uncut
 from .judge import Judge
@@ -22,7 +23,9 @@ from .observed import Observed
 
 INSIDE = 0.31
 """What it costs to believe in a mistake inside an op."""
-COARSE = (attributes, declared, operands)
+COMPOSITE = 0.25
+"""What it costs to believe in a mistake in the call of a whole composite."""
+COARSE = (attributes, declared, operands, skip)
 """What is done to whole composites: all else is done to what they are made of."""
 
 
@@ -54,7 +57,7 @@ class Level:
     @property
     def least(self) -> float:
         """The least price of its variants."""
-        return 1.0 + {"op": 0.0, "guise": 2 * INSIDE}.get(self.name, INSIDE)
+        return 1.0 + {"op": 0.0, "guise": 2 * INSIDE, "coarse": COMPOSITE}.get(self.name, INSIDE)
 
     @cached_property
     def _cut(self) -> tuple[Graph, dict[str, str], dict[Ref, Ref]]:

@@ -29,7 +29,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for other, told, price in _others(intended, number):
         if other not in seen and not math.isnan(other):
             seen.add(other)
-            words = f"with {told or format(other, 'g')} instead of {value} as {{the}}"
+            words = f"with {told or format(other, 'g')} instead of {value} as {{bare}}"
             yield Option(other, words, price, lambda d, n, v=other: _set(d, n, v))
 
 
@@ -47,7 +47,9 @@ def _others(intended: Intended, number: float) -> Iterator[tuple[float, str, flo
         for name, size in intended.sizes:
             yield float(size), f"{name} = {size}", 1.1
             yield 1 / size, f"1/{name} = 1/{size}", 1.4
-    yield from ((other, "", 1.1) for other in (number + 1, number - 1))
+    size = next((name for name, size in intended.sizes if size == number and name != "size"), "")
+    for other, sign in ((number + 1, "+"), (number - 1, "−")):
+        yield other, f"{size} {sign} 1 = {other:g}" if size else "", 1.1
     yield from ((other, "", 1.2) for other in (0.0, 1.0, -number, 2 * number, number / 2))
     if number >= 100:
         yield from ((float(base), "", 1.2) for base in (10, 100, 1000, 10000, 100000, 500000, 1000000))

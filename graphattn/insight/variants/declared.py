@@ -44,7 +44,7 @@ def _act(nodes: Sequence[Node], declaration: Any) -> Callable[[Draft], None]:
         for node in nodes:
             found = template(draft.intended, node, declaration.build)
             if found is not None:
-                splice(draft, node, *found, declaration.name)
+                splice(draft, node, *found)
 
     return act
 
@@ -82,17 +82,16 @@ def _built(
     return fine, tuple(fine.resolve(name) for name in names)
 
 
-def splice(draft: Draft, node: Node, built: Graph, results: Sequence[Ref], name: str) -> None:
+def splice(draft: Draft, node: Node, built: Graph, results: Sequence[Ref]) -> None:
     """Copy the nodes of a template into the place of a node."""
     operands = draft.node(node.name).operands
     went: dict[Ref, Ref | None] = {}
-    label = "".join(c if c.isalnum() else "_" for c in name)
     for made in built.nodes.values():
         if made.op.fed:
             slot = int(made.name.removeprefix("operand"))
             went[Ref(made.name)] = operands[slot] if slot < len(operands) else None
             continue
-        own = f"{node.name}_{label}_{made.name.replace('.', '_')}"
+        own = f"{node.name}.{made.name}"
         while own in draft.graph.nodes or own in draft.nodes:
             own += "_"
         refs = tuple(None if ref is None else went[ref] for ref in made.operands)

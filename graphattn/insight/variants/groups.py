@@ -24,7 +24,11 @@ def roles_of(graph: Graph) -> list[Group]:
     kinds = _kinds(graph)
     for node in graph.nodes.values():
         call = (node.op.name, tuple((spec.shape, spec.kind) for spec in node.outputs))
-        keys.setdefault(("alike", kinds[node.name]), []).append(node.name)
+        if node.op.name == "constant":  # one number is no role of another
+            alike = node.name.rpartition(".")[2], repr(node.attributes)
+        else:
+            alike = kinds[node.name]
+        keys.setdefault(("alike", alike), []).append(node.name)
         for pattern in _patterns(node.name):
             keys.setdefault((*call, pattern), []).append(node.name)
     roles = dict.fromkeys(tuple(names) for names in keys.values() if len(names) > 1)
@@ -76,6 +80,20 @@ def _owner(graph: Graph, node: Node) -> tuple[str | None, str, str]:
         scope = record.parent
     inner = node.name.removeprefix(f"{outer}.") if owner else ""
     return owner, inner, NUMBER.sub("*", scope or "")
+
+
+def inside(graph: Graph, node: Node) -> tuple[str, str, str] | None:
+    """(title, name) of the op of level "op" that a node is a step of, and what the step is called there; None
+    for one that stands by itself."""
+    found, scope = None, node.scope
+    while scope is not None:
+        record = graph.scopes[scope]
+        if record.op is None or LEVELS.index(record.op.level) < LEVELS.index("op"):
+            break
+        if record.op.level == "op":
+            found = record.op.title, scope, node.name.removeprefix(f"{scope}.")
+        scope = record.parent
+    return found
 
 
 def _patterns(name: str) -> list[str]:

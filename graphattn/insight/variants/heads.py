@@ -10,7 +10,10 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group, spoken
 from .intended import Intended
-from .variant import Variant, like, one, tensor, the
+from .variant import Variant, like, one, tensor, tensors, the
+
+BLOCKS = ("in turn, not in blocks", "in blocks, not in turn")
+"""How fewer tensors than readers are dealt out: k₀ k₁ k₀ k₁ for k₀ k₀ k₁ k₁."""
 
 
 def heads(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -37,8 +40,8 @@ def orders(refs: Sequence[Ref | None]) -> Iterator[tuple[str, list[Ref | None]]]
     yield "in reverse order", list(reversed(refs))
     yield "all from the first", [refs[0]] * count
     if len(kinds) < count and count % len(kinds) == 0:
-        yield "in turn, not in blocks", kinds * (count // len(kinds))
-        yield "in blocks, not in turn", [kind for kind in kinds for _ in range(count // len(kinds))]
+        yield BLOCKS[0], kinds * (count // len(kinds))
+        yield BLOCKS[1], [kind for kind in kinds for _ in range(count // len(kinds))]
     if count == 3:
         yield "in the order 0, 2, 1", [refs[0], refs[2], refs[1]]
         yield "in the order 1, 0, 2", [refs[1], refs[0], refs[2]]
@@ -48,7 +51,8 @@ def orders(refs: Sequence[Ref | None]) -> Iterator[tuple[str, list[Ref | None]]]
         yield "all from the last", [refs[-1]] * count
     for rows in range(2, count // 2 + 1):
         if count % rows == 0 and rows * 2 <= count and len(kinds) == count:
-            yield f"read across {rows} blocks", [refs[i] for r in range(rows) for i in range(r, count, rows)]
+            order = [i for r in range(rows) for i in range(r, count, rows)]
+            yield f"in the order {', '.join(map(str, order))}", [refs[i] for i in order]
 
 
 def _differ(new: Sequence[object], old: Sequence[object]) -> bool:
@@ -72,8 +76,12 @@ def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
                 for i, ref in zip(places, way.get(told, [refs[i] for i in places]), strict=True):
                     order[i] = ref
             if _differ(order, refs):
-                words = f"with {called} of {the(intended, group)} {told}"
-                yield Variant("dealt", words, 1.3, group, one(intended, _deal(nodes, slot, order)))
+                step = the(intended, group)
+                words = f"with {called} of {step} {told}"
+                if len(set(order)) == len(series):  # one for all
+                    words = f"with {tensors(intended, order)} as {called} of {step}, in all of them"
+                price = 1.1 if told in BLOCKS else 1.3
+                yield Variant("dealt", words, price, group, one(intended, _deal(nodes, slot, order)))
 
 
 def _by_producer(intended: Intended, refs: Sequence[Ref | None]) -> list[list[int]]:

@@ -136,15 +136,12 @@ def _uses(intended: Intended, node: Node) -> Iterator[Option]:
         return
     x, see = found
     for key, told, price, combine in (
-        ("times", "multiplied by the mask", 1.2, _times),
-        ("plus", "with the mask added as 0 and 1", 1.4, _plus),
-        ("zero", "with 0 where it is hidden", 1.4, _times),
-        ("minus", "with 1 taken away where it is hidden", 1.6, _minus),
+        ("times", "multiplied by the mask as 0 and 1", 1.2, _times),
+        ("plus", "plus the mask as 0 and 1", 1.4, _plus),
+        ("minus", "minus 1 in hidden cells", 1.6, _minus),
     ):
-        if key == "zero":
-            continue
-        words = f"with {{the}} {told} instead"
-        yield Option(key, words, price, lambda d, n, c=combine: d.redirect(Ref(n.name), c(d, n, x, see)))
+        words = f"with {{new}} {told} instead of {{the}}"
+        yield Option(key, words, price, lambda d, n, c=combine: d.redirect(Ref(n.name), c(d, n, x, see)), x)
     for steps, later in enumerate(_after(intended, node)):
         name = later.name.rpartition(".")[2]
         words = f"with the mask multiplied onto {name} instead of {{the}}"

@@ -8,8 +8,8 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .operands import relation, starred
-from .variant import Option, Variant, each, like, tensor, through
+from .operands import relation
+from .variant import Option, Variant, each, like, through
 
 AWAY = 4
 """How many steps away a step is looked for."""
@@ -31,23 +31,24 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for key, ref, price in _places(intended, node, slot):
         later = intended.depends(ref.node, on=node.name)
         side = "after" if later else "on"
-        words = f"with {_step(intended, node, slot)} {side} {tensor(intended, ref)} instead"
-        yield Option(key, words, price, lambda d, n, r=ref: _to(d, n, slot, r, False))
+        words = f"with {_step(intended, node, slot)} {side} {{new}}"
+        yield Option(key, f"{words} instead", price, _doing(slot, ref), ref)
         if key[:2] == ("before", 1) and _gathers(intended, intended.graph.nodes[source.node]):
-            words = f"with {{the}} on {tensor(intended, ref)} instead, inside the residual branch"
-            yield Option(
-                (key, "branch"), words, price - 0.1, lambda d, n, r=ref: _to(d, n, slot, r, False, True)
-            )
+            branch = "with {the} on {new} instead, inside the residual branch"
+            yield Option((key, "branch"), branch, price - 0.1, _doing(slot, ref, branch=True), ref)
         if key[0] == "before" and _also_outside(intended, node, ref):
-            words = f"with {_step(intended, node, slot)} {side} {tensor(intended, ref)} instead, there alone"
-            yield Option((key, "here"), words, price, lambda d, n, r=ref: _to(d, n, slot, r, False, here=True))
-        words = f"with {_step(intended, node, slot)} {side} {tensor(intended, ref)} too"
-        yield Option((key, "too"), words, price + 0.4, lambda d, n, r=ref: _to(d, n, slot, r, True))
+            alone = f"{words} instead, there alone"
+            yield Option((key, "here"), alone, price, _doing(slot, ref, here=True), ref)
+        yield Option((key, "too"), f"{words} too", price + 0.4, _doing(slot, ref, too=True), ref)
     if len(node.operands) > 1 or node.op.parameters.keys() != {p.name for p in node.op.operands}:
         for key, ref in _peers(intended, node, source):
-            words = f"with {{the}} done to {starred(intended, ref)} too"
-            yield Option(("peer", key), words, 1.45, lambda d, n, r=ref: _to(d, n, slot, r, True))
+            words = "with {the} done to {new} too"
+            yield Option(("peer", key), words, 1.45, _doing(slot, ref, too=True), ref)
         yield from _wrapped(intended, node, slot)
+
+
+def _doing(slot: int, ref: Ref, too: bool = False, branch: bool = False, here: bool = False):
+    return lambda draft, node: _to(draft, node, slot, ref, too, branch, here)
 
 
 def _step(intended: Intended, node: Node, slot: int) -> str:
@@ -93,9 +94,9 @@ def _wrapped(intended: Intended, node: Node, slot: int) -> Iterator[Option]:
         return
     if intended.shape(source) == intended.shape(Ref(after.name)):
         for key, ref in _peers(intended, node, source, AWAY):
-            words = f"with {{the}} done to {starred(intended, ref)} too"
+            words = "with {the} done to {new} too"
             yield Option(
-                ("wrapped", key), words, 1.45, lambda d, n, r=ref: _inside(d, n, slot, before, after, r)
+                ("wrapped", key), words, 1.45, lambda d, n, r=ref: _inside(d, n, slot, before, after, r), ref
             )
 
 

@@ -26,11 +26,12 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for slot, ref in enumerate(node.operands):
         if ref is None:
             continue
-        spec, name = intended.spec(ref), tensor(intended, ref)
+        spec = intended.spec(ref)
         called = node.op.operand_name(slot)
         if spec.rank > 1:
             alone = node.operands.count(ref) == 1
-            words = f"with {{{slot}}} transposed {'in' if alone else f'as {called} of'} {{the}}"
+            turned = "as a row, not a column (as without keepdims)," if spec.shape[-1] == 1 else "transposed"
+            words = f"with {{{slot}}} {turned} {'in' if alone else f'as {called} of'} {{the}}"
             price = 1.1 if intended.graph.nodes[ref.node].op.fed else 1.12  # q kᵀ is rather k qᵀ by exchange
             yield Option((slot, "transposed"), words, price, lambda d, n, s=slot: _transposed(d, n, s))
         parameter = node.op.operands[min(slot, len(node.op.operands) - 1)]
@@ -41,8 +42,8 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             words = "with all that {the} takes transposed"
             yield Option("all transposed", words, 1.2, _all_transposed)
         if parameter.variadic and len(node.operands) > 2:
-            words = f"without {name} in {{the}}"
-            yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s))
+            words = "without {new} in {the}"
+            yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s), ref)
         yield from _elsewhere(intended, node, slot, ref)
     yield from _peers(intended, node)
     yield from _sizes(intended, node)
@@ -143,8 +144,8 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
         yield Option((slot, other), words, price, apply)
         related = relation(intended, other, len(own), place)
         if related is not None:
-            told = f"with {starred(intended, other)} {_for(node, starred(intended, ref), called)} {{the}}"
-            yield Option((slot, *related), told, price, apply)
+            told = f"with {{new}} {_for(node, f'{{{slot}}}', called)} {{the}}"
+            yield Option((slot, *related), told, price, apply, other)
         for key, words in rules.related(intended, rule, other) if rule is not None else ():
             yield Option((slot, *key), f"with {words} as {called} of {{the}}", price - 0.01, apply)
 
@@ -154,11 +155,6 @@ def _for(node: Node, name: str, called: str) -> str:
     if node.op.family == "add":
         return f"added instead of {name} in"
     return f"instead of {name} as {called} of"
-
-
-def starred(intended: Intended, ref: Ref) -> str:
-    name = tensor(intended, ref)
-    return name if len(intended.siblings[ref.node]) < 2 else f"{name} (and so on)"
 
 
 def _taking(slot: int, other: Ref):

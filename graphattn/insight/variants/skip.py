@@ -8,7 +8,7 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each, tensor, through
+from .variant import Option, Variant, each, through
 
 
 def skip(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -21,7 +21,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     if not slots and len(given) == 1 and len(node.ports) == 1:
         slots = given if intended.spec(node.operands[0]).kind == node.outputs[0].kind else []  # pyright: ignore
     for slot in slots:
-        left = [tensor(intended, ref) for s in given if s != slot and (ref := node.operands[s]) is not None]
+        left = [f"{{{s}}}" for s in given if s != slot]
         both = len(slots) > 1
         words = f"without {' and '.join(left)} in {{the}}" if both else "without {the}"
         yield Option(

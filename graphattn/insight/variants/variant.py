@@ -16,7 +16,7 @@ from ...core.axes import Spec
 from ...core.graph import Node, Ref
 from ...core.interpreter import padded
 from .draft import Draft, Rewrite
-from .groups import Group, spoken
+from .groups import Group, inside, spoken
 from .intended import Intended
 
 
@@ -46,13 +46,15 @@ class Variant:
 
 
 class Option(NamedTuple):
-    """What may be done to one node. `{the}` in the phrase stands for the node, `{name}` for its name alone,
-    `{0}` for its first operand."""
+    """What may be done to one node. `{the}` in the phrase stands for the node, `{bare}` for it without what
+    the op tells of the call, `{name}` for its name alone, `{0}` for its first operand, `{new}` for a tensor
+    that comes in."""
 
     key: object
     phrase: str
     price: float
     apply: Callable[[Draft, Node], None]
+    new: Ref | None = None
 
 
 Options = Callable[[Intended, Node], Iterable[Option]]
@@ -63,15 +65,20 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
     """What may be done to every node of a group alike."""
     nodes = [intended.graph.nodes[name] for name in group]
     tables = [{option.key: option for option in options(intended, node)} for node in nodes]
-    told = the(intended, group)
+    told, bare = the(intended, group), bare_the(intended, group)
     for key, option in tables[0].items():
         if all(key in table for table in tables[1:]):
             chosen = [(node, table[key].apply) for node, table in zip(nodes, tables, strict=True)]
-            words = option.phrase.replace("{the}", told).replace("{name}", spoken(group))
+            words = option.phrase.replace("{the}", told).replace("{bare}", bare)
+            words = words.replace("{name}", spoken(group))
             words = SLOT.sub(lambda found: _operand(intended, group, int(found[1])), words)
+            if option.new is not None:
+                words = words.replace("{new}", tensors(intended, [table[key].new for table in tables]))
             yield Variant(kind, words, option.price, group, _maker(intended, chosen))
 
 
+LONG = 60
+"""Operands of a kind of step are named in so many letters, or called what the op calls them."""
 SLOT = re.compile(r"\{(\d+)\}")
 
 
@@ -79,8 +86,14 @@ def _operand(intended: Intended, group: Group, slot: int) -> str:
     """An operand of the nodes of a group: the tensors, or what it is called in a kind of step."""
     nodes = [intended.graph.nodes[name] for name in group]
     refs = [node.operands[slot] for node in nodes]
-    if None in refs or group in intended.kinds:
+    told = tensors(intended, refs)
+    if None in refs or (group in intended.kinds and len(told) > LONG):
         return nodes[0].op.operand_name(slot)
+    return told
+
+
+def tensors(intended: Intended, refs: Iterable[Ref | None]) -> str:
+    """The names of tensors, each once, as one."""
     return spoken(tuple(dict.fromkeys(tensor(intended, ref) for ref in refs if ref is not None)))
 
 
@@ -109,16 +122,28 @@ def one(intended: Intended, act: Callable[[Draft], None]) -> Callable[[], Rewrit
 
 def the(intended: Intended, group: Group) -> str:
     """How a sentence calls a step: `the scale head*.scaled (÷ √6)`."""
-    nodes = [intended.graph.nodes[name] for name in group]
-    titles = dict.fromkeys(node.op.title for node in nodes)
-    title = next(iter(titles)) if len(titles) == 1 else "step"
+    told = bare_the(intended, group)
+    notes = {noted(intended, intended.graph.nodes[name]) for name in group}
+    (note,) = notes if len(notes) == 1 and not intended.kinds.get(group) else ("",)
+    return f"{told} ({note})" if note else told
+
+
+def bare_the(intended: Intended, group: Group) -> str:
+    """The same without what the op tells of the call: `the scale head*.scaled`, and for a step of a composite
+    `the divide mean.quotient of the RMSNorm norm`."""
     if intended.kinds.get(group):
         return intended.kinds[group]
-    notes = {noted(intended, node) for node in nodes}
-    (note,) = notes if len(notes) == 1 else ("",)
-    fed = nodes[0].op.fed
-    told = spoken(group) if fed else f"the {title} {spoken(group)}"
-    return f"{told} ({note})" if note else told
+    nodes = [intended.graph.nodes[name] for name in group]
+    if nodes[0].op.fed:
+        return spoken(group)
+    titles = dict.fromkeys(node.op.title for node in nodes)
+    title = next(iter(titles)) if len(titles) == 1 else "step"
+    owners = [inside(intended.graph, node) for node in nodes]
+    first = owners[0]
+    if first is None or any(owner is None or owner[::2] != first[::2] for owner in owners):
+        return f"the {title} {spoken(group)}"
+    names = spoken(tuple(dict.fromkeys(owner[1] for owner in owners if owner is not None)))
+    return f"the {title} {first[2]} of the {first[0]} {names}"
 
 
 def noted(intended: Intended, node: Node, changed: Mapping[str, object] | None = None) -> str:
