@@ -47,8 +47,8 @@ def index_text(tensor: TensorRow, index: Sequence[int]) -> str:
 
 
 def place_text(index: Sequence[int], labels: Sequence[Sequence[str] | None]) -> str:
-    """The same, from the labels of each axis (None where it has none)."""
-    shown = (label(names[i]) if names else str(i) for i, names in zip(index, labels, strict=True))
+    """The same, from the labels of each axis (None where it has none), of all axes or the first ones."""
+    shown = (label(names[i]) if names else str(i) for i, names in zip(index, labels, strict=False))
     return f"[{', '.join(shown)}]"
 
 
