@@ -221,6 +221,18 @@ def test_softmax_of_old_opsets(opset, axis):
     close([cell for block in got for row in block for cell in row], [cell for row in rows for cell in row])
 
 
+@pytest.mark.parametrize("norm", ["LayerNormalization", "InstanceNormalization", "GroupNormalization"])
+def test_equal_cells_are_not_a_number_where_epsilon_is_0(norm):
+    """As with exact means: 0 / 0, not the rounding of a mean divided by itself."""
+    x = [[[0.1] * 3]]
+    row = [1.0] * 3 if norm == "LayerNormalization" else [1.0]
+    more = {"num_groups": 1} if norm == "GroupNormalization" else {}
+    outputs = onnx.OPERATORS[norm](x, row, row, epsilon=0.0, **more).run().outputs
+    (y, *others) = outputs.values()
+    assert all(map(math.isnan, y[0][0]))
+    assert others in ([], [[[[0.1]]], [[[math.inf]]]])
+
+
 def test_vectors_in_matmul():
     a, b, m = [1.0, 2.0], [3.0, 4.0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     assert onnx.MatMul(a, b).run()["Y"] == 11.0

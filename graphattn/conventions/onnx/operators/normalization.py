@@ -22,11 +22,7 @@ def LayerNormalization(
     if outputs == 1:
         return [y]
     kept = _kept(X, axis)
-    mean = g.reduce_mean(rows, name="mean")
-    deviation = g.subtract(rows, mean, name="deviation")
-    variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
-    eps = g.constant(epsilon, name="epsilon")
-    root = g.sqrt(g.add(variance, eps, name="stabilized"), name="root")
+    mean, _, root = _parts(g, rows, [-1], epsilon)
     inverse = g.divide(g.constant(1, name="one"), root, name="inverse")
     means, inverses = (g.reshape(x, kept) for x in (mean, inverse))
     return [y, means, inverses][:outputs]
@@ -92,10 +88,21 @@ def _channels(g: Graph, x: Tensor, like: Tensor) -> Tensor:
 
 def _standard(g: Graph, x: Tensor, axes: list[int], epsilon: float) -> Tensor:
     """(x − mean) / √(variance + epsilon) over these axes together."""
+    _, deviation, root = _parts(g, x, axes, epsilon)
+    return g.divide(deviation, root)
+
+
+def _parts(g: Graph, x: Tensor, axes: list[int], epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean over these axes together, what deviates from it, and √(variance + epsilon). Where epsilon is 0
+    the mean is corrected, as in the op layernorm: equal cells have the variance 0."""
     mean = folded(g, "reduce_mean", x, axes)
+    if not epsilon:
+        drift = folded(g, "reduce_mean", g.subtract(x, mean, name="deviation_0"), axes)
+        mean = g.add(mean, drift, name="exact_mean")
     deviation = g.subtract(x, mean, name="deviation")
     variance = folded(g, "reduce_mean", g.multiply(deviation, deviation, name="squared"), axes)
-    return g.divide(deviation, g.sqrt(g.add(variance, g.constant(epsilon, name="epsilon")), name="root"))
+    root = g.sqrt(g.add(variance, g.constant(epsilon, name="epsilon"), name="stabilized"), name="root")
+    return mean, deviation, root
 
 
 @operator("output")
