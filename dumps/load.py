@@ -15,7 +15,7 @@ from typing import Any
 
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph
-from graphattn.core.limits import VARIABLE, most_bytes
+from graphattn.core.limits import ANOTHER, most_bytes
 from graphattn.core.trace import Trace
 from graphattn.core.words import typed
 from graphattn.dumps import csv_folder, graph_json, graph_text, trace_json, trace_npz, trace_text
@@ -105,10 +105,7 @@ def read_text(path: Any, limit: int | None = None) -> str:
             f"{name!r} was not read: {getattr(error, 'strerror', None) or error}; expected a file"
         ) from None
     if len(data) > limit:
-        raise GraphError(
-            f"{name!r} is larger than {limit} bytes; expected a smaller file ({VARIABLE} in the environment"
-            " raises the limit)"
-        )
+        raise GraphError(f"{name!r} is larger than {limit} bytes; expected a smaller file ({ANOTHER})")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,7 +2,8 @@
 
     npz_bytes({"x": (Spec((2,)), [1.0, 2.0])}) -> bytes
 
-Floats are doubles, ints 64 bits, bools a byte each. The same tensors give the same bytes.
+Floats are doubles, ints 64 bits, bools a byte each. The same tensors give the same bytes. More numbers than are
+read back from one file (`limits.need_read`) are refused.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError
+from graphattn.core.limits import need_read
 from graphattn.core.trace import Trace
 
 Tensors = Mapping[str, tuple[Spec, Any]]
@@ -27,6 +29,7 @@ CODES = {"float": ("d", "<f8", "F64"), "int": ("q", "<i8", "I64"), "bool": ("B",
 
 def npz_bytes(tensors: Tensors) -> bytes:
     """A zip of one .npy file a tensor (NumPy Enhancement Proposal 1, format version 1.0)."""
+    need_read("the .npz file would hold", sum(spec.size for spec, _ in tensors.values()))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (spec, value) in tensors.items():
@@ -39,6 +42,7 @@ def npz_bytes(tensors: Tensors) -> bytes:
 def safetensors_bytes(tensors: Tensors) -> bytes:
     """A file of the safetensors format: the length of a JSON header, the header, the cells. (The library's own
     writer takes numpy's arrays, or records that differ from version to version.)"""
+    need_read("the .safetensors file would hold", sum(spec.size for spec, _ in tensors.values()))
     header: dict[str, Any] = {}
     cells: list[bytes] = []
     end = 0

@@ -14,14 +14,13 @@ from typing import Any
 
 from graphattn.core import nested
 from graphattn.core.errors import GraphError
+from graphattn.core.limits import ANOTHER, most_bytes
 from graphattn.core.tensor_file import NPZ_EXTRA, read_tensors
 from graphattn.core.trace import Trace
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import json_text, read_json
 from graphattn.dumps.tensor_bytes import npz_bytes, recorded
 from graphattn.dumps.trace_json import trace_data, trace_of
-
-LIMIT = 256 * 1024 * 1024
 
 
 def trace_npz(trace: Trace) -> bytes:
@@ -49,9 +48,9 @@ def read_trace_npz(path: str | Path) -> Trace:
         if NPZ_EXTRA not in archive.namelist():
             raise GraphError("it holds tensors and no trace; expected one that trace.save wrote")
         with archive.open(NPZ_EXTRA) as member:
-            text = member.read(LIMIT + 1)
-        if len(text) > LIMIT:
-            raise GraphError(f"{NPZ_EXTRA} is larger than {LIMIT} bytes; expected less")
+            text = member.read(most_bytes() + 1)
+        if len(text) > most_bytes():
+            raise GraphError(f"{NPZ_EXTRA} is larger than {most_bytes():,} bytes; expected less ({ANOTHER})")
         try:
             data = read_json(text.decode("utf-8"), NPZ_EXTRA)
         except UnicodeDecodeError as error:

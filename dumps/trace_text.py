@@ -27,7 +27,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError, suggest
 from graphattn.core.graph import Graph, Node
-from graphattn.core.limits import need_bytes
+from graphattn.core.limits import ANOTHER, need_bytes, raised
 from graphattn.core.numbers import FLOAT, Numbers, of
 from graphattn.core.trace import Trace
 from graphattn.core.words import left, typed, width, wrapped
@@ -303,9 +303,10 @@ def need_sources(graph: Graph, what: str) -> None:
     """Refuse a graph whose own tensors (masks, positions) would fill the memory when it is planned."""
     for node in graph.nodes.values():
         size = sum(spec.size for spec in node.outputs)
-        if not node.operands and not node.op.fed and size > SOURCE_LIMIT:
+        if not node.operands and not node.op.fed and size > raised(SOURCE_LIMIT):
             raise GraphError(
-                f"{what}: {node.op.name} {node.name!r} has {size} cells; expected at most {SOURCE_LIMIT}"
+                f"{what}: {node.op.name} {node.name!r} has {size} cells;"
+                f" expected at most {raised(SOURCE_LIMIT)} ({ANOTHER})"
             )
 
 

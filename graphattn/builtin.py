@@ -20,7 +20,7 @@ from .core import nested
 from .core.axes import Spec
 from .core.errors import GraphError, suggest
 from .core.graph import Graph, Tensor
-from .core.limits import most_cells, need_cells
+from .core.limits import ANOTHER, most_cells, need_cells, raised
 from .core.op import find
 from .core.specimen import Specimen
 
@@ -127,8 +127,9 @@ def specimen(
         raise GraphError(
             f"there is no built-in graph {name!r}; expected one of {', '.join(GRAPHS)}{suggest(name, GRAPHS)}"
         )
-    if max(n, d) ** 2 > CELL_LIMIT:
-        raise GraphError(f"n = {n}, d = {d} is too large here; expected each to be at most {isqrt(CELL_LIMIT)}")
+    if max(n, d) ** 2 > raised(CELL_LIMIT):
+        most = isqrt(raised(CELL_LIMIT))
+        raise GraphError(f"n = {n}, d = {d} is too large; expected each to be at most {most} ({ANOTHER})")
     single = name == "attention"
     heads = (1 if single else 2) if heads is None else heads
     graph = GRAPHS[name](n, d, heads, causal, not single if projections is None else projections)

@@ -15,6 +15,7 @@ from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
+from graphattn.core.limits import most_cells, need_cells
 from graphattn.core.names import owners
 from graphattn.core.op import LEVELS, Op, check_level
 from graphattn.passes.rebuild import Rebuild
@@ -74,6 +75,8 @@ def _one_layer(graph: Graph, chosen: Callable[[Node], bool | Build], calls: dict
         how = chosen(node)
         if how:
             _need_end(graph, node, calls)
+            if not node.operands:  # its cells may be made as it is expanded
+                need_cells(f"{node.op.name} {node.name!r}", node.outputs, most_cells())
             build = how if callable(how) else None
             rebuild.become(node, expand(rebuild.graph, node, rebuild.operands(node), build))
         else:

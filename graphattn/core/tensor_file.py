@@ -31,11 +31,7 @@ from typing import Any
 
 from . import nested
 from .errors import GraphError
-
-BYTE_LIMIT = 2**28
-"""The largest file that is read, and the most that an .npz may unpack to."""
-CELL_LIMIT = 2**25
-"""The most numbers that one file may hold (a Python list takes 32 bytes for each)."""
+from .limits import ANOTHER, most_bytes, most_read, need_read
 
 
 @dataclass(frozen=True)
@@ -69,9 +65,9 @@ def read_tensors(path: str | Path) -> TensorFile:
 def _bytes_of(path: Path) -> bytes:
     """The content of a file; one byte too many is never read."""
     with path.open("rb") as file:
-        data = file.read(BYTE_LIMIT + 1)
-    if len(data) > BYTE_LIMIT:
-        raise GraphError(f"{path} is larger than {BYTE_LIMIT:,} bytes; expected a smaller file")
+        data = file.read(most_bytes() + 1)
+    if len(data) > most_bytes():
+        raise GraphError(f"{path} is larger than {most_bytes():,} bytes; expected a smaller file ({ANOTHER})")
     return data
 
 
@@ -109,19 +105,16 @@ def _check_shape(shape: Any, what: str) -> tuple[int, ...]:
         raise GraphError(f"{what} has shape {_short(shape)}; expected a list of sizes")
     if len(shape) > nested.RANK_LIMIT:
         raise GraphError(f"{what} has rank {len(shape)}; expected at most {nested.RANK_LIMIT}")
-    if math.prod(max(n, 1) for n in shape) > CELL_LIMIT:
-        raise GraphError(f"{what} has shape {_short(list(shape))}; expected at most {CELL_LIMIT:,} cells")
+    if math.prod(max(n, 1) for n in shape) > most_read():
+        raise GraphError(
+            f"{what} has shape {_short(list(shape))}; expected at most {most_read():,} cells ({ANOTHER})"
+        )
     return tuple(shape)
 
 
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _check_total(cells: int, path: str) -> None:
-    if cells > CELL_LIMIT:
-        raise GraphError(f"{path} holds more than {CELL_LIMIT:,} cells; expected a smaller file")
 
 
 # ---------------------------------------------------------------- .safetensors
@@ -163,7 +156,7 @@ def _read_safetensors(data: bytes, path: str) -> TensorFile:
             )
         shape = _check_shape(list(record["shape"]), f"{path}: tensor {_short(name)}")
         total += math.prod(shape)
-        _check_total(total, path)
+        need_read(f"{path} holds", total)
         tensors[name] = _fold(read(bytes(record["data"]), "<"), shape)
     (length,) = struct.unpack("<Q", data[:8])
     return TensorFile(path, tensors, json.loads(data[8 : 8 + length]).get("__metadata__", {}))
@@ -199,7 +192,7 @@ def _read_json(data: bytes, path: str) -> TensorFile:
             continue
         what = f"{path}: {name}"
         total += math.prod(nested.shape_of(value, what))
-        _check_total(total, path)
+        need_read(f"{path} holds", total)
         tensors[name] = _cells(value, what)
     return TensorFile(path, tensors, metadata)
 
@@ -353,8 +346,10 @@ def _read_npz(data: bytes, path: str) -> TensorFile:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = archive.infolist()
             unpacked = sum(member.file_size for member in members)
-            if unpacked > BYTE_LIMIT:
-                raise GraphError(f"{path} unpacks to {unpacked:,} bytes; expected at most {BYTE_LIMIT:,}")
+            if unpacked > most_bytes():
+                raise GraphError(
+                    f"{path} unpacks to {unpacked:,} bytes; expected at most {most_bytes():,} ({ANOTHER})"
+                )
             total = 0
             for member in members:
                 if member.filename == NPZ_EXTRA:
@@ -366,7 +361,7 @@ def _read_npz(data: bytes, path: str) -> TensorFile:
                     content = file.read(member.file_size + 1)  # never more than it states
                 tensors[name] = _npy(content, f"{path}: {_short(name)}")
                 total += math.prod(nested.shape_of(tensors[name]))
-                _check_total(total, path)
+                need_read(f"{path} holds", total)
     except (GraphError, MemoryError, RecursionError):
         raise
     except Exception as error:  # a damaged archive raises BadZipFile, zlib.error, EOFError, KeyError, ...

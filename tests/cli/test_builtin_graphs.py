@@ -68,7 +68,8 @@ def test_refused():
         ({"name": "blok"}, "there is no built-in graph 'blok'; expected one of attention, multi-head, block,"
                            " encoder; did you mean 'block'?"),
         ({"name": "block", "n": -1}, "size 0 of the shape must be an int of 0 or more, got -1"),
-        ({"name": "block", "d": 5000}, "n = 4, d = 5000 is too large here; expected each to be at most 2048"),
+        ({"name": "block", "d": 5000}, "n = 4, d = 5000 is too large; expected each to be at most 2048"
+                                          " (GRAPHATTN_MAX_CELLS in the environment sets another limit)"),
     ):  # fmt: skip
         with pytest.raises(GraphError) as caught:
             specimen(**arguments)

@@ -3,8 +3,10 @@
 import pytest
 
 from graphattn import Graph, GraphError, run
-from graphattn.builtin import random_feeds
+from graphattn.builtin import random_feeds, specimen
+from graphattn.core import limits
 from graphattn.core.limits import VARIABLE
+from graphattn.core.tensor_file import read_tensors
 
 FEEDS = {"x": [[1.0]], "i": [0]}
 HUGE = {
@@ -53,6 +55,38 @@ def test_the_limit_can_be_set(monkeypatch):
     h.output(y=h.relu(h.input("x", (1, 1))))
     with pytest.raises(GraphError, match=f"{VARIABLE} is 'many'; expected a number of cells"):
         run(h, {"x": [[1.0]]})
+
+
+@pytest.mark.parametrize("what", HUGE)
+def test_nothing_is_made_while_a_graph_is_expanded(what):
+    """What is made of sizes alone is refused there; anything else waits for the run."""
+    g = Graph("g")
+    g.output(y=HUGE[what](g, g.input("x", (1, 1))))
+    with pytest.raises(GraphError, match=rf" has [\d,]+ cells .*; expected at most 100,000,000 \({VARIABLE}"):
+        run(g, {name: FEEDS[name] for name in g.inputs}, level="primitive")
+
+
+@pytest.mark.parametrize("ending", [".npz", ".safetensors"])
+def test_a_file_of_tensors_is_as_large_as_it_is_read(ending, tmp_path, monkeypatch):
+    g = Graph("g")
+    g.output(y=g.broadcast(g.input("x", (1, 1)), (10, 11)))
+    trace, file = run(g, {"x": [[1.0]]}), tmp_path / f"run{ending}"
+    trace.save(file)
+    monkeypatch.setattr(limits, "MOST_READ", 100)
+    for use in (lambda: read_tensors(file), lambda: trace.save(file)):
+        with pytest.raises(GraphError, match=rf"; expected at most 100.* \({VARIABLE} in the environment sets"):
+            use()
+    monkeypatch.setenv(VARIABLE, str(2 * limits.MOST_CELLS))
+    trace.save(file)
+    assert read_tensors(file).tensors["x"] == [[1.0]]
+
+
+def test_built_in_graphs_follow_the_limit(monkeypatch):
+    with pytest.raises(GraphError, match=rf"expected each to be at most 2048 \({VARIABLE} "):
+        specimen("attention", n=2049, d=1)
+    monkeypatch.setattr("graphattn.builtin.random_feeds", lambda *_: {})
+    monkeypatch.setenv(VARIABLE, str(2 * limits.MOST_CELLS))
+    assert specimen("attention", n=2049, d=1).graph.inputs["Q"].shape == (2049, 1)
 
 
 def test_feeds_that_are_drawn_are_bounded_too():

@@ -72,7 +72,7 @@ def test_a_file_that_is_too_large(tmp_path):
     path = str(write_text(tmp_path / "large", "x" * 101))
     assert refused(load_graph, path, 100) == (
         f"{path!r} is larger than 100 bytes; expected a smaller file"
-        " (GRAPHATTN_MAX_CELLS in the environment raises the limit)"
+        " (GRAPHATTN_MAX_CELLS in the environment sets another limit)"
     )
 
 

@@ -10,9 +10,10 @@ import zipfile
 
 import pytest
 
-from graphattn.core import tensor_file
+from graphattn.core import limits
 from graphattn.core.errors import GraphError
-from graphattn.core.tensor_file import BYTE_LIMIT, CELL_LIMIT, read_tensors
+from graphattn.core.limits import ANOTHER, MOST_BYTES, MOST_READ
+from graphattn.core.tensor_file import read_tensors
 
 
 def written(folder, name: str, data: bytes | str):
@@ -120,7 +121,7 @@ def test_safetensors_of_a_type_that_is_not_read(tmp_path):
 def test_safetensors_of_a_billion_empty_rows(tmp_path):
     data = safetensors({"x": ("F64", [10**9, 0], b"")})
     assert refusal(written(tmp_path, "x.safetensors", data)) == (
-        f": tensor 'x' has shape [1000000000, 0]; expected at most {CELL_LIMIT:,} cells"
+        f": tensor 'x' has shape [1000000000, 0]; expected at most {MOST_READ:,} cells ({ANOTHER})"
     )
 
 
@@ -256,8 +257,11 @@ NPY = b"\x93NUMPY"
         (npy([("a", "<f8")], (1,), bytes(8)), " holds records; expected numbers"),
         (npy("<f8", (2,), bytes(15)), " holds 15 bytes of cells; expected 16 ([2], 8 bytes each)"),
         (npy("<f8", (2,), bytes(17)), " holds 17 bytes of cells; expected 16 ([2], 8 bytes each)"),
-        (npy("<f8", (BOMB,), b""), f" has shape [{BOMB}]; expected at most {CELL_LIMIT:,} cells"),
-        (npy("<f8", (BOMB, 0), b""), f" has shape [{BOMB}, 0]; expected at most {CELL_LIMIT:,} cells"),
+        (npy("<f8", (BOMB,), b""), f" has shape [{BOMB}]; expected at most {MOST_READ:,} cells ({ANOTHER})"),
+        (
+            npy("<f8", (BOMB, 0), b""),
+            f" has shape [{BOMB}, 0]; expected at most {MOST_READ:,} cells ({ANOTHER})",
+        ),
         (npy("<f8", (-1,), b""), " has shape (-1,); expected a list of sizes"),
         (npy("<f8", "2", b""), " has shape '2'; expected a list of sizes"),
         (npy("<f8", (1,) * 33, bytes(8)), " has rank 33; expected at most 32"),
@@ -296,10 +300,12 @@ def test_npz_that_is_refused(tmp_path, monkeypatch):
     assert refusal(written(tmp_path, "x.npz", npz({"x.npy": b"text"}))) == (
         ": 'x' is not an .npy file; expected it to begin with \\x93NUMPY"
     )
-    monkeypatch.setattr(tensor_file, "BYTE_LIMIT", 10_000)
+    monkeypatch.setattr(limits, "MOST_BYTES", 10_000)
     bomb = npz({"x.npy": npy("<f8", (10**5,), bytes(8 * 10**5))})
     assert len(bomb) < 10_000
-    assert refusal(written(tmp_path, "x.npz", bomb)).endswith(" bytes; expected at most 10,000")
+    assert refusal(written(tmp_path, "x.npz", bomb)).endswith(
+        " bytes; expected at most 10,000 (GRAPHATTN_MAX_CELLS in the environment sets another limit)"
+    )
 
 
 def test_npz_whose_directory_lies_about_the_size(tmp_path, monkeypatch):
@@ -326,13 +332,13 @@ def test_a_missing_file(tmp_path):
 def test_a_file_that_is_too_large(tmp_path, monkeypatch):
     path = tmp_path / "big.safetensors"
     with path.open("wb") as file:
-        file.truncate(BYTE_LIMIT + 1)  # sparse: it takes no room on the disk
-    monkeypatch.setattr(tensor_file, "BYTE_LIMIT", 10)
-    assert refusal(path) == " is larger than 10 bytes; expected a smaller file"
+        file.truncate(MOST_BYTES + 1)  # sparse: it takes no room on the disk
+    monkeypatch.setattr(limits, "MOST_BYTES", 10)
+    assert refusal(path) == f" is larger than 10 bytes; expected a smaller file ({ANOTHER})"
 
 
 def test_too_many_cells(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensor_file, "CELL_LIMIT", 3)
+    monkeypatch.setattr(limits, "MOST_READ", 3)
     assert refusal(written(tmp_path, "x.json", '{"a": [1, 2], "b": [3, 4]}')) == (
-        " holds more than 3 cells; expected a smaller file"
+        f" holds 4 cells or more; expected at most 3 ({ANOTHER})"
     )

@@ -15,6 +15,7 @@ from typing import Any
 from ...conventions.onnx.nodes import OnnxNode
 from ...core.axes import Spec, broadcast
 from ...core.errors import GraphError, Rejected
+from ...core.limits import ANOTHER, raised
 
 CELL_LIMIT = 2**24
 """The most cells of a tensor that is computed while reading."""
@@ -32,8 +33,11 @@ def fold(
         return [_shape(node, shapes[0] or ())]
     if node.op == "Size":
         return [numpy.array(prod(shapes[0] or ()), numpy.int64)]
-    if cells(node, known) > CELL_LIMIT:
-        raise GraphError(f"{told} gives more than {CELL_LIMIT:,} cells, all known before a run; expected fewer")
+    most = raised(CELL_LIMIT)
+    if cells(node, known) > most:
+        raise GraphError(
+            f"{told} gives more than {most:,} cells, all known before a run; expected fewer ({ANOTHER})"
+        )
     if not folds(node.op):
         return None
     try:
