@@ -274,7 +274,7 @@ class _Writer:
             place = "xlabel" if arrow.upward or self._straight(arrow) else "label"
             if arrow.far and not arrow.upward:  # in the middle it would stand on what the arrow runs past
                 place = "headlabel"
-                more |= {"labelangle": "60", "labeldistance": "2.5" if len(arrow.label) > 4 else "1.4"}
+                more |= {"labelangle": "60", "labeldistance": "2.5" if len(arrow.label) > 4 else "2.2"}
             more[place] = f"<{escaped(f' {arrow.label} ')}>"
         tail = f"{arrow.tail}:{arrow.port}:s" if arrow.port else arrow.tail
         if arrow.upward:  # as an arrow down that points back

@@ -64,6 +64,7 @@ def _drawn(graph: Graph, folds: list[Fold], values: Values | None) -> Diagram:
     arrows.label_once()
     arrows.settle()
     Rows(boxes).all()
+    arrows.label_bars()
     drop_empty_frames(graph, picture)
     picture.dropped = values.dropped if values else 0
     return picture

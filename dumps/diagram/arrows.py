@@ -79,6 +79,23 @@ class Arrows:
                     if arrow is not kept and arrow.kind == "plain":
                         self.picture.arrows[place] = replace(arrow, label="")
 
+    def label_bars(self) -> None:
+        """Where more than two arrows leave the cells of a bar, they cross: their names stand in the cells and
+        their shape in the bar, once for all. Far arrows have their labels at their heads."""
+        shapes: dict[str, set[str]] = {}
+        for place, arrow in enumerate(self.picture.arrows):
+            bar = self.picture.boxes[arrow.tail]
+            if len(bar.cells) > 2 and arrow.kind == "plain":
+                shapes.setdefault(bar.id, set()).update(
+                    self._shape(self.graph.spec(r).shape) for r in arrow.refs
+                )
+                if not arrow.far:
+                    self.picture.arrows[place] = replace(arrow, label="")
+        for ident, told in shapes.items():
+            bar = self.picture.boxes[ident]
+            if len(told) == 1 and any(told):
+                self.picture.boxes[ident] = replace(bar, title=(*bar.title, *told))
+
     def settle(self) -> None:
         """Point those arrows down again that lead into a block which is below their tail anyway."""
         onward: dict[str, list[str]] = {}

@@ -602,6 +602,18 @@ def test_the_label_of_a_long_arrow_stands_at_its_head():
     assert abs(at["V₀ 4×4"] - at["A₀ 4×4"]) < 25  # where the two meet
 
 
+@pytest.mark.parametrize("level", ["head", "op"])
+def test_arrows_that_cross_below_a_split_have_no_labels(level):
+    """Their names stand in its cells, their shape in the bar; of two, each has its label."""
+    four, two = (diagram(block(heads).at(level)) for heads in (4, 2))
+    crossing = [a for a in four.arrows if four.boxes[a.tail].kind == "bar" and not a.far]
+    assert len(crossing) == (8 if level == "op" else 12) and not any(a.label for a in crossing)
+    bars = [box for box in four.boxes.values() if box.kind == "bar"]
+    assert [box.title for box in bars] == [("split", "4×2")] * 3
+    assert {cell.label for box in bars for cell in box.cells} >= {"Q₀", "K₂", "V₃"}
+    assert "K₁ 4×4" in [a.label for a in two.arrows]
+
+
 def test_heads_without_names_are_numbered():
     g = Graph("heads")
     x = g.input("x", (4, 8), ("token", "feature"))
