@@ -29,7 +29,10 @@ ROOM = WIDTH - MARGIN + 8 - LEFT
 """How wide all that stands side by side may be."""
 TOP, BOTTOM = 104, HEIGHT - 52
 SIZES = (42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 22, 21, 20, 19)
-"""The sides of a square; the largest is taken that needs the fewest sides of paper (19 is 5 mm)."""
+"""The sides of a square; the largest is taken that needs the fewest sides of paper (19 is 5 mm), of those in
+which the numbers can be read."""
+READABLE = 8.0
+"""The least size of a number, where the paper is wide enough."""
 ACROSS, DOWN = 50, 30
 """Between panels, at least."""
 MEET, BESIDE, PARTS = 46, 40, 16
@@ -63,6 +66,11 @@ class Grid:
     @property
     def height(self) -> float:
         return self.side * self.box.size[0]
+
+    @property
+    def digits(self) -> float:
+        """The size of its numbers: one for all of them, so that the longest fits into its square."""
+        return min(0.42 * self.side, (self.side - 4) / _longest(self.box))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +129,21 @@ class Page:
 
 
 def pages(sheet: Sheet) -> list[Page]:
-    """The sides of a sheet: one, where the smallest squares fit on it; nothing stands beyond the edge where
-    smaller squares help."""
+    """The sides of a sheet: one, where the smallest squares fit on it that can be read; nothing stands beyond
+    the edge where smaller squares help."""
     best: list[list[Item]] = []
-    least = (True, math.inf)
+    least = (True, True, math.inf)
+    longest = max(_longest(box) for step in sheet.steps for box in _all_boxes(step))
     for side in SIZES:
         groups = list(_grouped(sheet.steps, side))
         panels = [_panel(step, then, side) for step, then in groups]
         beyond = any(panel.width > ROOM for panel in panels)
         follows = [step.follows for step, _ in groups]
         placed = list(_packed([*panels, _checks(sheet)], follows))
-        if (beyond, len(placed)) < least:
-            best, least = placed, (beyond, len(placed))
-        if least == (False, 1):
+        small = side < READABLE * longest + 4 and side < SIZES[0]
+        if (beyond, small, len(placed)) < least:
+            best, least = placed, (beyond, small, len(placed))
+        if least == (False, False, 1):
             break
     return [Page(items) for items in best]
 
@@ -332,6 +342,15 @@ def _row_labels(panel: Panel, x: float, y: float, labels: Sequence[str], side: f
     for i, label in enumerate(labels):
         text = fitted(label, LABEL, LONGEST)
         panel.add(Words(x - 6, y + (i + 0.5) * side + 4, text, LABEL, "label", "end"))
+
+
+def _longest(box: Box) -> float:
+    """How wide its longest number is, in sizes of its font."""
+    return max((text_width(square.text, 1) for row in box.squares for square in row), default=0.0) or 1.0
+
+
+def _all_boxes(step: Step) -> list[Box]:
+    return [box for box in (step.left, step.above) if box is not None] + _boxes(step)
 
 
 def _boxes(step: Step) -> list[Box]:

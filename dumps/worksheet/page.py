@@ -122,8 +122,7 @@ def _square(grid: Grid, square: Square, x: float, y: float, solution: bool) -> I
         return
     if square.kind == "done" and grid.copied and not solution:
         return
-    size = grid.side * 0.42
-    size = min(size, size * (grid.side - 4) / text_width(square.text, size))
+    size = grid.digits
     colour = {"hidden": LABEL, "blank": ANSWER}.get(square.kind, INK)
     yield (
         f'<text x="{x + grid.side / 2:.1f}" y="{y + grid.side / 2 + size * 0.36:.1f}" font-size="{size:.1f}"'
