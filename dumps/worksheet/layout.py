@@ -436,9 +436,11 @@ def _captioned(panel: Panel, grid: Grid, shape: bool = True, labels: bool = True
     name = _name(grid)
     told = box.shape if shape and not grid.copied else ""
     panel.add(grid, Words(grid.x, y, name, LABEL + 1, "name"))
+    wide = text_width(name, LABEL + 1, bold=True)
     if told:
-        panel.add(Words(grid.x + _name_width(box) + 5, y, told, LABEL, "label"))
-    panel.reach(max(grid.x + grid.width, grid.x + _name_width(box, bool(told))), grid.y + grid.height)
+        panel.add(Words(grid.x + wide + 5, y, told, LABEL, "label"))
+        wide += 5 + text_width(told, LABEL)
+    panel.reach(grid.x + max(grid.width, wide), grid.y + grid.height)
 
 
 def _product(panel: Panel, step: Step, head: float, side: float) -> Grid:
@@ -460,7 +462,8 @@ def _meet(panel: Panel, step: Step, x: float, head: float, side: float, left: Gr
     """The second operand, and the result below it, beside the first."""
     assert step.above is not None
     box = step.above
-    x = max(x, left.x + left.width + 12 + _label_width(box))
+    named = text_width(_name(left), LABEL + 1, bold=True)
+    x = max(x, left.x + max(left.width + _label_width(box), named) + 12)
     above = Grid(x, head + LABEL_LINE + LABEL_LINE * bool(box.columns), side, box, box.source > 0)
     _row_labels(panel, x, above.y, box.rows, side)
     _captioned(panel, above)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from filled_sheets import WORDS, attention
@@ -15,9 +15,20 @@ from graphattn.cli import main
 from graphattn.core import nested
 from graphattn.core.op import OPS
 from graphattn.dumps.letters import text_width
-from graphattn.dumps.worksheet.layout import BOTTOM, LABEL, MARGIN, WIDTH, Grid, Words, pages
+from graphattn.dumps.worksheet.layout import (
+    BOTTOM,
+    LABEL,
+    MARGIN,
+    READABLE,
+    WIDTH,
+    Arrow,
+    Grid,
+    Words,
+    pages,
+)
 from graphattn.dumps.worksheet.markdown import markdown
 from graphattn.dumps.worksheet.page import ANSWER, page
+from graphattn.dumps.worksheet.sheet import Box, Sheet, Square, Step
 from graphattn.worksheet import worksheet
 from graphattn.worksheet.contents import written
 
@@ -128,6 +139,42 @@ def test_no_text_runs_into_another(words):
                 right <= left2 or right2 <= left or low - a.size * 0.75 >= low2 or low2 - b.size * 0.75 >= low
             )
             assert apart, (a.text, b.text)
+
+
+def _boxed(name, source=0, rows=3, columns=1):
+    squares = [[Square("1", "blank")] * columns] * rows
+    return Box(name, f"token {rows} × feature {columns}", squares, source=source)
+
+
+@pytest.mark.parametrize("name", ["V", "weights", "attention.head0.weights"])
+def test_no_arrow_runs_through_a_text(name):
+    """Nor through what says where to copy from, which is wider than the box below it."""
+    product = Step(2, "a", [], _boxed("made"), _boxed(name, 1), _boxed("K", rows=1), follows=True)
+    joined = Step(3, "b", [], _boxed("b"), _boxed(name, 2), _boxed("V", rows=1), follows=True)
+    after = Step(4, "c", [], _boxed("c", rows=4), beside=[_boxed("X", rows=4)], follows=True)
+    first = Step(1, "z", [], _boxed(name), beside=[_boxed("X")])
+    orders = [(product, after), (first, product, joined, after), (after, first, after, product, after)]
+    contents = [Sheet("t", "", steps) for steps in orders] + [sheet.contents for sheet in SHEETS]
+    for side in (side for sheet in contents for side in pages(sheet)):
+        texts = [(_place(item), item) for item in side.items if isinstance(item, Words)]
+        ways = [way for item in side.items if isinstance(item, Arrow) for way in pairwise(item.points)]
+        for (x, y), (x2, y2) in ways:
+            for (left, right, low), words in texts:
+                apart = max(x, x2) <= left or right <= min(x, x2)
+                assert apart or max(y, y2) <= low - words.size * 0.75 or low <= min(y, y2), words.text
+
+
+def test_numbers_have_one_size_in_a_box_and_can_be_read():
+    graph = specimen("multi-head", n=3, d=4).graph
+    drawn = page(worksheet(graph, seed=1).contents, solution=True)
+    square = r'<rect [^>]*width="(\d+)"[^>]*/>\n<text [^>]*font-size="([^"]+)"[^>]*middle">([^<]+)'
+    found = re.findall(square, drawn)
+    assert any("." in text for _, _, text in found)  # no small numbers were found
+    for side, size, text in found:
+        assert float(size) >= READABLE and text_width(text, float(size)) <= float(side) - 3
+    box = Grid(0, 0, 20.0, _boxed("x"))
+    longer = Grid(0, 0, 20.0, Box("x", "", [[Square("1", "given"), Square("−1.234", "blank")]]))
+    assert box.digits == 0.42 * 20 and longer.digits == pytest.approx(16 / text_width("−1.234", 1))
 
 
 def _place(words):
