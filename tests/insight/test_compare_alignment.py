@@ -6,8 +6,11 @@ import pytest
 import recorded
 from recorded import PATHS, batched, fused, per_head, torch_fx
 
-from graphattn import Graph, run
+from graphattn import Graph, GraphError, run
+from graphattn.builtin import specimen
 from graphattn.insight.compare import compare
+from graphattn.insight.compare.alignment.names import is_gradient
+from graphattn.passes.gradient import gradient
 
 FORMS = (batched, torch_fx, per_head, fused)
 
@@ -151,3 +154,40 @@ def test_without_a_graph_the_order_tells():
     comparison = compare(record, other)
     assert comparison.first.comparison.name == "b" and len(comparison.divergences) == 1
     assert compare(record, dict(record)).agrees
+
+
+@pytest.mark.parametrize("name, told", [
+    ("d_X", True), ("d2_X", True), ("dX", True), ("dL_dX", True), ("X.grad", True), ("grad_X", True),
+    ("w_o_grad", True), ("gradients.layer0.X", True), ("backward.scores", True), ("layer0.d_scores", True), ("∂X", True),
+    ("dense", False), ("down_proj", False), ("decoder.d", False), ("head0.out", False),
+    ("degrade", False), ("D", False),
+])  # fmt: skip
+def test_the_names_of_gradients(name, told):
+    assert is_gradient(name) is told
+
+
+@pytest.mark.parametrize(
+    "name", ["d_X", "d_V", "dV", "V.grad", "grad_out", "gradients.out", "dout", "d_weights"]
+)
+def test_a_gradient_is_no_tensor_of_the_forward_pass(name):
+    """Not by its place, its name, its value, or as what a graph is fed."""
+    s = specimen("attention", n=3, d=4)
+    t = s.run()
+    given = {n: t[n] for n in ("Q", "K", "V", "weights")}
+    gradient_of = [[0.3 * i - 1.1 * j + 0.7 for j in range(4)] for i in range(3)]
+    forward = {n: t[n] for n in t.names}
+    for mine in (t, forward):
+        for value in (gradient_of, t["out"], [[2 * v for v in row] for row in t["out"]]):
+            found = compare(mine, {**given, name: value})
+            assert found.verdict == "the same" and found.uncompared == [name], str(found)
+    with pytest.raises(GraphError, match="yours did not record V"):
+        compare(s.graph, {"Q": t["Q"], "K": t["K"], name: gradient_of, "weights": t["weights"]})
+
+
+def test_gradients_are_matched_with_gradients():
+    s = specimen("attention", n=3, d=4)
+    t = run(gradient(s.graph, of="out"), {**s.feeds, "d_out": [[1.0] * 4] * 3})
+    names = {"grad.scores": "backward.d_scores", "d_V": "backward.d_V", "t1": "backward.d_weights"}
+    found = compare(t, {"weights": t["weights"], **{theirs: t[own] for theirs, own in names.items()}})
+    assert {p.other: p.key for p in found.alignment.pairs if p.other != "weights"} == names, str(found)
+    assert found.agrees

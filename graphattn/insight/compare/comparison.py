@@ -152,7 +152,7 @@ class Comparison:
         them: tensors that nothing was compared with, of as many cells."""
         if self.flow is None:
             return {}
-        left = [self.yours.tensors[name] for name in self.uncompared]
+        left = [self.yours.tensors[name] for name in self.uncompared if name not in self.alignment.gradients]
         open_names = set(self.alignment.reference_left)
         results = {t.name: t for t in self.flow.graph.outputs.values() if t.name in open_names}
         may_be = {name: [y.name for y in left if y.size == prod(t.shape)] for name, t in results.items()}

@@ -24,7 +24,7 @@ from ...core.words import listed
 from .alignment import agreeing
 from .alignment.arrangements import arrangements
 from .alignment.by_mapping import part_of
-from .alignment.names import dotted_endings, meaning, unnumbered, words
+from .alignment.names import dotted_endings, is_gradient, meaning, unnumbered, words
 from .reading import of_trace
 from .recording import Recorded, Recording, folded
 
@@ -91,7 +91,7 @@ def sources_of(graph: Graph, yours: Recording, names: Mapping[str, str]) -> dict
     by_words = {words(name): tensor for name, tensor in yours.tensors.items()}
     by_meaning: dict[frozenset[str], Recorded | None] = {}
     for name, tensor in yours.tensors.items():
-        for key in {meaning(ending) for ending in dotted_endings(name)}:
+        for key in set() if is_gradient(name) else {meaning(ending) for ending in dotted_endings(name)}:
             if key and by_meaning.setdefault(key, tensor) is not tensor:
                 by_meaning[key] = None
     sources: dict[str, Recorded] = {}

@@ -43,7 +43,7 @@ def _named(matching: Matching) -> list[tuple[Recorded, Recorded]]:
         reference = matching.reference.find(yours.name) or by_words.get(words(yours.name))
         for ending in dotted_endings(yours.name):
             reference = reference or by_meaning.get(meaning(ending))
-        if reference is not None:
+        if reference is not None and matching.may_be(yours.name, reference.name):
             named.append((yours, reference))
     return named
 
@@ -58,7 +58,7 @@ def _families_by_name(matching: Matching, sure: bool) -> None:
     for yours in matching.open_yours():
         wanted = (words(yours.name) - {"head"}, meaning(yours.name) - {"head"})
         for family in [family for key in dict.fromkeys(wanted) for family in by_ending.get(key, ())]:
-            if family.size != yours.size or matching.any_used(family):
+            if family.size != yours.size or not matching.is_open(family, yours.name):
                 continue
             chosen = stacked(matching, yours, family)
             if chosen is not None and (chosen[2] or not sure):
@@ -67,7 +67,8 @@ def _families_by_name(matching: Matching, sure: bool) -> None:
     for reference in matching.open_reference() if matching.your_families else ():
         for family in matching.your_families_of.get(reference.size, ()):
             if not endings(family.name) & endings(reference.name) or any(
-                member.name in matching.used_yours for member in family.members
+                member.name in matching.used_yours or not matching.may_be(member.name, reference.name)
+                for member in family.members
             ):
                 continue
             parts = next((parts for _, parts in stacked_parts(reference, family)), None)

@@ -19,11 +19,16 @@ def by_place(matching: Matching) -> None:
         other = reference_runs.get(ends, [])
         if [t.squeezed for t in between] == [t.squeezed for t in other]:
             for reference, yours in zip(other, between):
-                if id(yours) not in misfits:
+                if id(yours) not in misfits and matching.may_be(yours.name, reference.name):
                     matching.add(reference.name, reference, yours, "place")
     reference, yours = (list(side.tensors.values())[-1] for side in (matching.reference, matching.yours))
     free = yours.name not in matching.used_yours and reference.name not in matching.used_reference
-    if free and reference.squeezed == yours.squeezed and id(yours) not in misfits:
+    if (
+        free
+        and matching.may_be(yours.name, reference.name)
+        and reference.squeezed == yours.squeezed
+        and id(yours) not in misfits
+    ):
         matching.add(reference.name, reference, yours, "place")
 
 

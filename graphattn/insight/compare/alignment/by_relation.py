@@ -56,18 +56,20 @@ def _next(
 ) -> Recorded | None:
     """Match with the first of `same` that is left and related, with a family, or with what was `right` once."""
     for reference in same:
-        if reference.name not in matching.used_reference and _related(reference, yours):
+        if reference.name in matching.used_reference or not matching.may_be(yours.name, reference.name):
+            continue
+        if _related(reference, yours):
             matching.add(reference.name, reference, yours, "relation")
             return reference
     for family in matching.reference_families_of.get(yours.size, ()):
-        if matching.any_used(family):
+        if not matching.is_open(family, yours.name):
             continue
         for axes, parts in stacked_parts(yours, family):
             if all(map(_related, family.members, parts)):
                 matching.add_family(family, parts, "relation, stacked", yours.name, axes)
                 return family.members[0]
     for reference in right:  # once right, and then moved
-        if _related(reference, yours):
+        if matching.may_be(yours.name, reference.name) and _related(reference, yours):
             matching.add(reference.name, reference, yours, "relation")
             return reference
     return None

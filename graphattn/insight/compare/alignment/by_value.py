@@ -42,7 +42,7 @@ def _same_value(
     if not yours.size:
         return None
     candidates = matching.first_cells.like(yours.rows[0][0], yours.size)
-    same = [m for m in candidates if alike(m, yours, near)]
+    same = [m for m in candidates if matching.may_be(yours.name, m.name) and alike(m, yours, near)]
     if not same:
         return None
     fresh = [m for m in same if m.name not in matching.used_reference]
@@ -65,6 +65,8 @@ def _stacked_by_value(matching: Matching, yours: Recorded) -> bool:
         return False
     seen: str | None = None
     for family in matching.reference_families_of.get(yours.size, ()):
+        if not matching.may_be(yours.name, *(member.name for member in family.members)):
+            continue
         for order, parts in stacked_parts(yours, family):
             if all(alike(member, part, matching.near) for member, part in zip(family.members, parts)):
                 if all(member.name not in matching.used_reference for member in family.members):
@@ -79,7 +81,9 @@ def _stacked_by_value(matching: Matching, yours: Recorded) -> bool:
 
 def _your_family_by_value(matching: Matching, reference: Recorded) -> None:
     for family in matching.your_families_of.get(reference.size, ()):
-        if any(m.name in matching.used_yours for m in family.members):
+        if any(
+            m.name in matching.used_yours or not matching.may_be(m.name, reference.name) for m in family.members
+        ):
             continue
         for _, parts in stacked_parts(reference, family):
             if all(alike(part, member, matching.near) for part, member in zip(parts, family.members)):
@@ -94,7 +98,7 @@ def _rearranged_by_value(matching: Matching, yours: Recorded) -> None:
     if not yours.size or len(yours.squeezed) < 2:
         return
     for reference in matching.first_cells.like(yours.rows[0][0], yours.size):
-        if reference.name in matching.used_reference:
+        if reference.name in matching.used_reference or not matching.may_be(yours.name, reference.name):
             continue
         for order, tensor in arrangements(yours, reference.shape):
             if order != tuple(sorted(order)) and alike(reference, tensor, matching.near):

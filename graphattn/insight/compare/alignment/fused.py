@@ -14,7 +14,7 @@ HEAD_LIMIT = 64
 def fused_by_value(matching: Matching, yours: Recorded) -> bool:
     """Match the parts of a matrix, or of a row of biases, with tensors that hold the same; whether it could."""
     for how, lines in _forms(yours):
-        parts = _parts(matching, lines)
+        parts = _parts(matching, yours.name, lines)
         if parts is not None:
             order = " | ".join(reference.name for reference, _ in parts)
             for reference, part in parts:
@@ -45,12 +45,12 @@ def _forms(yours: Recorded) -> Iterator[tuple[str, Rows]]:
                     ]  # fmt: skip
 
 
-def _parts(matching: Matching, lines: Rows) -> list[tuple[Recorded, Recorded]] | None:
+def _parts(matching: Matching, name: str, lines: Rows) -> list[tuple[Recorded, Recorded]] | None:
     """The tensors of the reference whose lines follow each other, and the lines of each."""
     parts: list[tuple[Recorded, Recorded]] = []
     place = 0
     while place < len(lines):
-        for reference in _candidates(matching, lines, place):
+        for reference in _candidates(matching, name, lines, place):
             part = _beginning(matching, reference, lines, place)
             if part is not None and all(reference is not other for other, _ in parts):
                 parts.append((reference, part))
@@ -61,12 +61,12 @@ def _parts(matching: Matching, lines: Rows) -> list[tuple[Recorded, Recorded]] |
     return parts if len(parts) > 1 else None
 
 
-def _candidates(matching: Matching, lines: Rows, place: int) -> Iterator[Recorded]:
-    """The tensors that may begin with a line."""
+def _candidates(matching: Matching, name: str, lines: Rows, place: int) -> Iterator[Recorded]:
+    """The tensors that may begin with a line of the tensor of that name."""
     for size in matching.first_cells.sizes:
         if size % len(lines[0]) == 0 and size <= (len(lines) - place) * len(lines[0]):
             for reference in matching.first_cells.like(lines[place][0], size):
-                if reference.name not in matching.used_reference:
+                if reference.name not in matching.used_reference and matching.may_be(name, reference.name):
                     yield reference
 
 

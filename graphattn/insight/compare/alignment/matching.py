@@ -14,6 +14,7 @@ from .alike import TIGHT, alike
 from .arrangements import Order
 from .families import Family, families
 from .first_cells import FirstCells
+from .names import is_gradient
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -42,6 +43,8 @@ class Alignment:
     yours_left: list[str] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
     misfits: list[tuple[Recorded, Recorded]] = field(default_factory=list)
+    gradients: frozenset[str] = frozenset()
+    """What of yours are gradients, by its name."""
 
 
 class Matching:
@@ -76,6 +79,18 @@ class Matching:
     def your_families_of(self) -> dict[int, list[Family]]:
         return grouped(self.your_families, lambda family: family.size)
 
+    @cached_property
+    def gradients(self) -> frozenset[str]:
+        """The names of yours that are those of gradients."""
+        leaves = {name.rpartition(".")[2].lower() for name in self.reference.tensors}
+        joined = (n for n in self.yours.tensors if n[:1] == "d" and n not in leaves and n[1:].lower() in leaves)
+        return frozenset((*filter(is_gradient, self.yours.tensors), *joined))
+
+    def may_be(self, yours: str, *references: str) -> bool:
+        """Whether a tensor of yours may be these of the reference, by its name: no gradient is a tensor of the
+        forward pass."""
+        return yours not in self.gradients or all(map(is_gradient, references))
+
     def open_yours(self) -> list[Recorded]:
         return [t for name, t in self.yours.tensors.items() if name not in self.used_yours]
 
@@ -86,9 +101,10 @@ class Matching:
     def first_cells(self) -> FirstCells:
         return FirstCells(self.reference.tensors.values(), self.near)
 
-    def any_used(self, family: Family) -> bool:
-        """Whether a member of a family of the reference is matched already."""
-        return any(member.name in self.used_reference for member in family.members)
+    def is_open(self, family: Family, yours: str) -> bool:
+        """Whether no member of a family of the reference is matched already, and yours may be all of them."""
+        names = [member.name for member in family.members]
+        return self.used_reference.isdisjoint(names) and self.may_be(yours, *names)
 
     def is_input(self, name: str) -> bool:
         """Whether a tensor of the reference is fed, not computed; without a graph, none is known to be."""
@@ -156,6 +172,7 @@ class Matching:
             [t.name for t in self.open_yours()],
             self.copies,
             self.misfits,
+            self.gradients,
         )
 
 

@@ -9,6 +9,8 @@ from functools import lru_cache
 from ..recording import Recorded, Recording
 
 WORDS = re.compile(r"[A-Za-z]+|\d+")
+GRADIENT = re.compile(r"d\d*_.+|d[A-Z].*|(.+_)?(grad|gradient|cotangent)s?(_.+)?|backward\d*|∂.*")
+"""A part of a name that says of what it stands before that it is a gradient."""
 SAME_WORD = {"h": "head", "heads": "head", "attn": "attention", "l": "layer", "layers": "layer"}
 DROPPED = {"part", "of", "output"}
 SAME_MEANING = {
@@ -30,6 +32,12 @@ PROJECTED = {"proj"}
 """What comes out of the last projection, unless another word says more."""
 SILENT = {"proj", "states", "self", "linear", "layer", "attention", "mha", "model"}
 """Words that say where a tensor stands, not what it is."""
+
+
+@lru_cache(REMEMBERED)
+def is_gradient(name: str) -> bool:
+    """Whether a name is that of a gradient: d_x, dX, x.grad, grad_x, backward.x."""
+    return any(map(GRADIENT.fullmatch, name.split(".")))
 
 
 @lru_cache(REMEMBERED)
