@@ -159,8 +159,8 @@ def test_without_a_graph_the_order_tells():
 @pytest.mark.parametrize("name, told", [
     ("d_X", True), ("d2_X", True), ("dX", True), ("dL_dX", True), ("X.grad", True), ("grad_X", True),
     ("w_o_grad", True), ("gradients.layer0.X", True), ("backward.scores", True),
-    ("layer0.d_scores", True), ("∂X", True), ("dense", False), ("down_proj", False), ("decoder.d", False), ("head0.out", False),
-    ("degrade", False), ("D", False),
+    ("layer0.d_scores", True), ("∂X", True), ("dense", False), ("down_proj", False), ("decoder.d", False),
+    ("head0.out", False), ("degrade", False), ("D", False),
 ])  # fmt: skip
 def test_the_names_of_gradients(name, told):
     assert is_gradient(name) is told
