@@ -7,6 +7,7 @@ import pytest
 from graphattn import Graph, run
 from graphattn.insight.compare import compare
 from graphattn.passes.gradient import gradient
+from graphattn.testing import assert_close
 
 N, D, H = 5, 8, 2
 
@@ -220,3 +221,91 @@ def test_nothing_between_the_ends_is_said_shortly():
 def test_names_from_files_reach_no_terminal_raw():
     text = str(compare({"w": [[1.0]], "x\x1b[31m": [[2.0]]}, {"w": [[1.0]], "y\x1b[31m": [[7.0]]}))
     assert "\x1b" not in text
+
+
+# ---------------------------------------------------------------- q, k, v together, beside another attention
+
+
+def decoder(batch=()):
+    """Self attention and cross-attention in one graph: a graph, its feeds and its trace."""
+    g, d = Graph("decoder"), 4
+    x, memory = g.input("x", (*batch, 3, d)), g.input("memory", (*batch, 3, d))
+
+    def linear(name, source):
+        return g.linear(source, g.parameter(f"w_{name}", (d, d)), g.parameter(f"b_{name}", (d,)), name=name)
+
+    q, k, v = (linear(part, x) for part in "qkv")
+    a = g.add(x, g.multi_head(q, k, v, heads=2, causal=True, name="self"), name="a")
+    q2, k2, v2 = linear("cross_q", a), linear("cross_k", memory), linear("cross_v", memory)
+    g.output(y=g.add(a, g.multi_head(q2, k2, v2, heads=2, name="cross"), name="y"))
+    feeds = {name: normal(*spec.shape, seed=name) for name, spec in g.inputs.items()}
+    return g, feeds, run(g, feeds)
+
+
+def beside(parts):
+    """Tensors side by side along the last axis."""
+    if isinstance(parts[0][0], list):
+        return [beside(rows) for rows in zip(*parts, strict=True)]
+    return [x for part in parts for x in part]
+
+
+def in_heads(value, heads=2):
+    """The last axis as (heads, d / heads)."""
+    if isinstance(value[0], list):
+        return [in_heads(row, heads) for row in value]
+    size = len(value) // heads
+    return [value[i * size :][:size] for i in range(heads)]
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("name", ["qkv", "self_attn.c_attn", "in_proj"])
+def test_q_k_v_in_one_tensor_are_matched_beside_a_cross_attention(name, batch):
+    g, feeds, t = decoder(batch)
+    parts = [t[part] for part in "qkv"]
+    together = beside(parts)
+    forms = {"side by side": together, "(n, 3, d)": in_heads(together, 3), "(3, n, d)": parts,
+             "(n, 3, h, d)": in_heads(in_heads(together, 3))}  # fmt: skip
+    for form, value in forms.items():
+        for record in ({**feeds, name: value, "y": t["y"]}, {name: value, "y": t["y"]}):
+            found = assert_close(t, record)
+            assert {p.key for p in found.alignment.pairs if p.other == name} == set("qkv"), (form, str(found))
+    assert assert_close(g, {**feeds, name: beside(parts), "y": t["y"]}).agrees
+
+
+def test_a_part_that_is_wrong_is_told_from_those_that_are_right():
+    _, feeds, t = decoder()
+    twice = [[2 * x for x in row] for row in t["k"]]
+    found = compare(t, {**feeds, "qkv": beside([t["q"], twice, t["v"]])})
+    assert found.verdict == "different" and not found.uncompared, str(found)
+    assert found.first.key == "k" and found.first.relations[0].text.startswith("the reference × 2")
+    assert found.find("q").status == found.find("v").status == "equal"
+    other = beside(
+        [[[x + i * j for j, x in enumerate(row)] for i, row in enumerate(t[part])] for part in "qkv"]
+    )
+    found = compare(t, {**feeds, "qkv": other, "y": t["y"]})  # no part is right: it may be cut in any way
+    assert found.uncompared == ["qkv"]
+
+
+@pytest.mark.parametrize("names", [("attn", "cross_attn"), ("self_attn", "encoder_attn"), ("a.attn", "b.attn")])
+def test_two_tensors_of_weights_are_told_apart(names):
+    g, feeds, t = decoder()
+    record = {name: feeds[name] for name in ("x", "memory")}
+    for name, kind in zip(names, ("", "cross_"), strict=True):
+        for letter, what in (("w", "weight"), ("b", "bias")):
+            record[f"{name}.in_proj_{what}"] = [x for part in "qkv" for x in feeds[f"{letter}_{kind}{part}"]]
+    for order in (record, dict(reversed(record.items()))):
+        assert assert_close(g, {**order, "y": t["y"]}).agrees
+        assert assert_close(t, {**order, "y": t["y"]}).agrees
+
+
+def test_keys_and_values_in_one_tensor_and_biases_of_0():
+    g, feeds, t = decoder()
+    fused = {"cross.kv.weight": feeds["w_cross_k"] + feeds["w_cross_v"],
+             "cross.kv.bias": feeds["b_cross_k"] + feeds["b_cross_v"]}  # fmt: skip
+    rest = {name: value for name, value in feeds.items() if not name.endswith(("cross_k", "cross_v"))}
+    assert assert_close(g, {**rest, **fused, "y": t["y"]}).agrees
+    zeros = {**feeds, **{f"b_{part}": [0.0] * 4 for part in "qkv"}}
+    t = run(g, zeros)
+    rest = {name: value for name, value in zeros.items() if name not in ("b_q", "b_k", "b_v")}
+    for mine in (g, t):
+        assert assert_close(mine, {**rest, "qkv.bias": [0.0] * 12, "y": t["y"]}).agrees

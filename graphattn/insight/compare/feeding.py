@@ -10,9 +10,9 @@ one that most of what was computed agrees with is taken; what was read otherwise
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import islice, product, zip_longest
 from typing import Any
 
 from ...core.axes import Spec
@@ -24,15 +24,13 @@ from ...core.words import listed
 from .alignment import agreeing
 from .alignment.arrangements import arrangements
 from .alignment.by_mapping import part_of
+from .alignment.fused import FUSED, cuts, may_fuse
 from .alignment.names import dotted_endings, is_gradient, meaning, unnumbered, words
 from .reading import of_trace
 from .recording import Recorded, Recording, folded
 
-HEAD_LIMIT = 64
-"""At most so many heads are tried for a matrix that holds q, k and v head by head."""
 READINGS = 64
 """At most so many readings are run."""
-FUSED = frozenset("qkv")
 
 
 @dataclass(frozen=True)
@@ -181,27 +179,41 @@ def _transposed(tensor: Recorded) -> Recorded:
 
 
 def _split(graph: Graph, yours: Recording, plain: Reading, missing: list[str]) -> Iterator[Reading]:
-    """Missing inputs taken out of tensors that hold q, k and v together."""
+    """Missing inputs taken out of tensors that hold q, k and v, or k and v, together."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in missing:
         kind = meaning(name) - FUSED
         groups.setdefault((*sorted(kind), str(len(graph.inputs[name].shape))), []).append(name)
-    readings = [plain]
-    for members in groups.values():
+    taken = {tensor.name for tensor in plain.tensors.values()}
+    left = [t for n, t in yours.tensors.items() if n not in taken and may_fuse(n)]
+    ways = []
+    for wholes in _assigned(list(groups.items()), graph, left):
+        readings = [plain]
+        for whole, members in zip(wholes, groups.values()):
+            parts = list(cuts(whole, [(name, graph.inputs[name].shape) for name in members]))
+            readings = [
+                reading.changed(*cut) for cut in parts for reading in readings if _fits(reading, cut[1])
+            ]
+        ways.append(readings)
+    yield from (reading for row in zip_longest(*ways) for reading in row if reading is not None)
+
+
+def _assigned(
+    groups: Sequence[tuple[tuple[str, ...], list[str]]], graph: Graph, left: list[Recorded]
+) -> list[list[Recorded]]:
+    """The tensor of each group of inputs: one as large as they are together, and, of several, in whose name the
+    words stand that tell the groups apart; where none does, each order of them is tried."""
+    told = set[str]().union(*(kind for kind, _ in groups)) - set.intersection(
+        *(set(kind) for kind, _ in groups)
+    )
+    choices = []
+    for kind, members in groups:
         size = sum(graph.inputs[name].size for name in members)
-        taken = {tensor.name for tensor in plain.tensors.values()}
-        whole = [t for n, t in yours.tensors.items() if n not in taken and t.size == size and _may_fuse(n)]
-        if len(members) != 3 or len(whole) != 1:
-            return
-        cuts = list(_cuts(whole[0], [(name, graph.inputs[name]) for name in members]))
-        readings = [reading.changed(*cut) for cut in cuts for reading in readings if _fits(reading, cut[1])]
-    yield from readings
-
-
-def _may_fuse(name: str) -> bool:
-    """Whether a name is one of those that tensors of q, k and v together have: qkv, c_attn, in_proj, …"""
-    named = words(name)
-    return "qkv" in name.lower() or "attention" in named or {"in", "proj"} <= named or {"query", "key"} <= named
+        fitting = [t for t in left if t.size == size] if len(members) in (2, 3) else []
+        named = [t for t in fitting if words(t.name) & told == set(kind) & told]
+        choices.append(named if len(named) == 1 else fitting)
+    assigned = [list(one) for one in islice(product(*choices), READINGS**2)]
+    return [one for one in assigned if len(set(map(id, one))) == len(one)]
 
 
 def _fits(reading: Reading, note: str) -> bool:
@@ -216,33 +228,6 @@ def _order(note: str) -> str:
     at = max(said.find(" side by side"), said.find(" head by head"))
     letters = [meaning(name) & FUSED for name in said[:at].split(" | ")]
     return " ".join("".join(letter) for letter in letters) + said[at:]
-
-
-def _cuts(whole: Recorded, members: list[tuple[str, Spec]]) -> Iterator[tuple[dict[str, Recorded], str]]:
-    """A tensor cut into three, in each order, whole or head by head: (tensors by input, a note)."""
-    shapes = [spec.shape for _, spec in members]
-    rows = [shape[0] for shape in shapes]
-    forms = [whole]
-    if len(whole.squeezed) == 2 and whole.squeezed[0] != sum(rows):
-        forms = [_transposed(whole)]
-    for form in forms:
-        width = form.size // sum(rows)
-        lines = [form.flat[i * width : (i + 1) * width] for i in range(sum(rows))]
-        for order in permutations(range(3)):
-            said = " | ".join(members[i][0] for i in order)
-            for heads in (1, *(h for h in range(2, HEAD_LIMIT + 1) if all(n % h == 0 and n > h for n in rows))):
-                parts: dict[int, list[Any]] = {i: [] for i in order}
-                place = 0
-                for _ in range(heads):
-                    for i in order:
-                        parts[i] += lines[place : place + rows[i] // heads]
-                        place += rows[i] // heads
-                how = "side by side" if heads == 1 else f"head by head, for {heads} heads"
-                tensors = {
-                    members[i][0]: folded(members[i][0], shapes[i], [x for row in parts[i] for x in row], whole)
-                    for i in order
-                }
-                yield tensors, f"{whole.name} holds {said} {how}"
 
 
 def fed_as(tensor: Recorded, spec: Spec) -> Any:

@@ -8,7 +8,7 @@ from ..recording import Recorded
 from .alike import TIGHT, alike
 from .arrangements import arrangements
 from .families import stacked_parts
-from .fused import fused_by_value
+from .fused import fused_by_name, fused_by_value
 from .matching import Matching
 from .names import words
 
@@ -30,6 +30,8 @@ def by_value(matching: Matching) -> None:
     for yours in matching.open_yours():
         if not _stacked_by_value(matching, yours):
             fused_by_value(matching, yours)
+    for yours in matching.open_yours():
+        fused_by_name(matching, yours)
     for reference in matching.open_reference():
         _your_family_by_value(matching, reference)
     for yours in matching.open_yours():
