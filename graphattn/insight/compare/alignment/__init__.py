@@ -25,7 +25,7 @@ from ....core.errors import GraphError
 from ..recording import Recording
 from .alike import alike, near_by_value
 from .by_mapping import by_mapping
-from .by_name import by_name
+from .by_name import by_name, numbered
 from .by_place import by_place
 from .by_relation import by_relation
 from .by_value import by_value
@@ -49,6 +49,8 @@ def align(
     if by == "name":
         by_name(matching)
     by_value(matching)
+    if by == "name":
+        numbered(matching)
     by_relation(matching)
     by_place(matching)
     return matching.result()

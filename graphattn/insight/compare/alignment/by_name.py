@@ -1,21 +1,44 @@
 """2. By name: the same, an unambiguous ending, the same words in any order, or what a library calls it.
 
+Numbers count from 0 or from 1, or the first has none: layer_norm and layer_norm_1 are norm1 and norm2. Where as
+many tensors are called alike but for their numbers, they are matched in order; and a number alone is believed
+only after the values were asked (`numbered`).
+
 A tensor whose name is one of the reference's (an alias and an output are names too), but whose cells cannot be
 arranged in its shape, is a misfit: it is matched with nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..recording import Recorded
 from .alike import alike
 from .choice import arranged, stacked
 from .families import Family, stacked_parts
-from .matching import Matching
-from .names import dotted_endings, endings, meaning, unique_by_words, words
+from .matching import Matching, grouped
+from .names import dotted_endings, endings, meaning, numbers_of, unique_by_words, unnumbered, words
+
+Named = tuple[Recorded, Recorded]
+"""A tensor of yours, and that of the reference whose name it has."""
 
 
 def by_name(matching: Matching) -> None:
-    named = list(_named(matching))
+    named = _renumbered(matching, [pair for pair in _named(matching) if not _by_number(matching, *pair)])
+    _match(matching, named)
+    for yours, reference in named:
+        exact = matching.reference.find(yours.name) is reference
+        if exact and yours.name not in matching.used_yours and reference.name not in matching.used_reference:
+            matching.add_misfit(reference, yours)
+
+
+def numbered(matching: Matching) -> None:
+    """What is called alike by another name, its number too, though its value is another's."""
+    _match(matching, list(_named(matching)))
+
+
+def _match(matching: Matching, named: list[Named]) -> None:
+    """Match what is named alike, what agrees first."""
     for sure in (True, False):  # what agrees tells in which order the axes of the rest stand
         for yours, reference in named:
             if yours.name in matching.used_yours or reference.name in matching.used_reference:
@@ -28,13 +51,60 @@ def by_name(matching: Matching) -> None:
             if only or not sure or alike(reference, tensor, matching.near):
                 matching.add(reference.name, reference, tensor, "name", order=None if only else order)
         _families_by_name(matching, sure)
-    for yours, reference in named:
-        exact = matching.reference.find(yours.name) is reference
-        if exact and yours.name not in matching.used_yours and reference.name not in matching.used_reference:
-            matching.add_misfit(reference, yours)
 
 
-def _named(matching: Matching) -> list[tuple[Recorded, Recorded]]:
+def _by_number(matching: Matching, yours: Recorded, reference: Recorded) -> bool:
+    """Whether only a number under another name says that two are the same, and their cells do not."""
+    if matching.reference.find(yours.name) is reference or unnumbered(meaning(yours.name)) == meaning(
+        yours.name
+    ):
+        return False
+    fitting = arranged(matching, yours, reference)
+    return fitting is not None and not alike(reference, fitting[1], matching.near)
+
+
+def _renumbered(matching: Matching, named: list[Named]) -> list[Named]:
+    """What is named alike; where as many tensors of one shape differ in their numbers alone, and these are
+    others on the two sides, in the order of these."""
+    by_yours = {yours.name: (yours, reference) for yours, reference in named}
+    for part in (lambda name: name, lambda name: name.rpartition(".")[2]):  # the whole name, its last part
+        theirs, own = (
+            grouped(
+                tensors, lambda tensor, part=part: (unnumbered(meaning(part(tensor.name))), tensor.squeezed)
+            )
+            for tensors in (matching.open_yours(), matching.open_reference())
+        )
+        for key, yours in theirs.items():
+            references = own.get(key, [])
+            if key[0] and 1 < len(yours) == len(references):
+                by_yours |= {pair[0].name: pair for pair in _in_order(matching, yours, references, by_yours)}
+    return list(by_yours.values())
+
+
+def _in_order(
+    matching: Matching, yours: list[Recorded], references: list[Recorded], by_yours: Mapping[str, Named]
+) -> list[Named]:
+    """Tensors that differ in their numbers alone in the order of these; none where the numbers are the same, or
+    where more agree by their names (as many, where a name is the same)."""
+    numbers, others = ([numbers_of(tensor.name) for tensor in group] for group in (yours, references))
+    if sorted(numbers) == sorted(others):
+        return []
+    if all(numbers):
+        yours = sorted(yours, key=lambda tensor: numbers_of(tensor.name))
+    called = [by_yours[tensor.name] for tensor in yours if tensor.name in by_yours]
+    in_order = list(zip(yours, references))
+    more = _agreeing(matching, in_order) - _agreeing(matching, called)
+    exact = any(matching.reference.find(tensor.name) is reference for tensor, reference in called)
+    return in_order if more > 0 or (more == 0 and not exact) else []
+
+
+def _agreeing(matching: Matching, pairs: list[Named]) -> int:
+    return sum(
+        alike(reference, yours, matching.near) for yours, reference in pairs if yours.size == reference.size
+    )
+
+
+def _named(matching: Matching) -> list[Named]:
     """Each tensor of yours that has a name of the reference."""
     by_words = unique_by_words(matching.reference)
     by_meaning = unique_by_words(matching.reference, meaning)

@@ -67,6 +67,12 @@ def unnumbered(meant: frozenset[str]) -> frozenset[str]:
 
 
 @lru_cache(REMEMBERED)
+def numbers_of(name: str) -> tuple[int, ...]:
+    """The numbers of a name, in order."""
+    return tuple(int(number) for number in re.findall(r"\d+", name))
+
+
+@lru_cache(REMEMBERED)
 def endings(name: str) -> set[frozenset[str]]:
     """The words of each dotted ending of a name, heads aside."""
     parts = name.split(".")
