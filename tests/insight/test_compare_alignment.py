@@ -1,6 +1,7 @@
 """Recordings of the same block in other people's forms align, whatever their names, masks and heads."""
 
 import math
+import random
 
 import pytest
 import recorded
@@ -191,3 +192,84 @@ def test_gradients_are_matched_with_gradients():
     found = compare(t, {"weights": t["weights"], **{theirs: t[own] for theirs, own in names.items()}})
     assert {p.other: p.key for p in found.alignment.pairs if p.other != "weights"} == names, str(found)
     assert found.agrees
+
+
+# ---------------------------------------------------------------- which is which
+
+
+def wavy(rows, by=0.3):
+    return [[x + by * math.sin(7 * i + 3 * j + 1) for j, x in enumerate(row)] for i, row in enumerate(rows)]
+
+
+def two_norms():
+    """Two LayerNorms of one shape, called as exporters call them: a graph, its feeds."""
+    g = Graph("norms")
+    x, w, gain, shift = (
+        g.input("x", (5, 4)),
+        *(g.parameter(n, s) for n, s in (("w", (4, 4)), ("a", (4,)), ("c", (4,)))),
+    )
+    first = g.layernorm(x, gain, shift, name="layer_norm")
+    second = g.layernorm(
+        g.add(x, g.linear(first, w, name="linear"), name="add"), gain, shift, name="layer_norm_1"
+    )
+    g.output(y=g.linear(second, w, name="linear_1"))
+    draw = random.Random(5)
+    return g, {
+        name: [[draw.gauss(0, 1) for _ in range(s.shape[-1])] for _ in range(s.shape[0])] if s.rank == 2
+        else [draw.gauss(0, 1) for _ in range(4)] for name, s in g.inputs.items()
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("first, second", [
+    ("norm1", "norm2"), ("ln_1", "ln_2"), ("norm.0", "norm.1"), ("block.ln1", "block.ln2"), ("norm", "norm_1"),
+    ("layer_norm_1", "layer_norm_2"), ("LayerNorm_0", "LayerNorm_1"), ("pre", "post"),
+])  # fmt: skip
+def test_of_two_norms_of_one_shape_values_and_order_decide(first, second):
+    g, feeds = two_norms()
+    t = run(g, feeds)
+    record = {first: t["layer_norm"], second: t["layer_norm_1"]}
+    for names in ((first, second), (second, first), (first,), (second,)):
+        found = compare(t, {**feeds, **{n: record[n] for n in names}, "y": t["y"]})
+        if names != ("layer_norm_1",):  # the very name of the other one
+            keys = {p.other: p.key for p in found.alignment.pairs if p.other in names}
+            assert keys == {n: {first: "layer_norm", second: "layer_norm_1"}[n] for n in names}, str(found)
+            assert found.verdict == "the same" and not found.harmless
+    if first == "pre":
+        return
+    for wrong, name in (("layer_norm", first), ("layer_norm_1", second)):
+        other = run(g, feeds, patch={wrong: wavy(t[wrong])})
+        record = {first: other["layer_norm"], second: other["layer_norm_1"]}
+        found = compare(t, {**feeds, **record, "y": other["y"]})
+        assert found.verdict == "different", str(found)
+        if first != "layer_norm_1":
+            assert (
+                not found.uncompared and found.first.key == wrong and found.first.comparison.pair.other == name
+            ), str(found)
+
+
+def test_what_stands_in_a_place_may_be_something_else():
+    s = specimen("block", n=4, d=8, heads=2, causal=True)
+    t = s.run()
+    record = {n: t[n] for n in t.names if t.spec(n).kind == "float"}
+    for key in ("attention.proj", "attention.concat", "norm"):
+
+        def instead(name, value, key=key):
+            return {name if n == key else n: value if n == key else v for n, v in record.items()}
+
+        named = compare(
+            t, instead("hidden_states.1", wavy(t[key]))
+        )  # a name that says that it is no projection
+        assert named.verdict == "the same" and named.uncompared == ["hidden_states.1"], str(named)
+        found = compare(t, instead("t17", wavy(t[key])))
+        assert found.verdict == "undecided" and found.find(key).guessed, str(found)
+        assert str(found).startswith(
+            f"undecided: whether t17 of yours is {key} is not known; name it: {key}=t17"
+        )
+        assert found.data()["undecided"] == [key]
+        assert compare(t, instead("t17", wavy(t[key])), names={key: "t17"}).verdict == "different"
+        assert compare(t, instead("t17", t[key])).agrees
+    alone = {**s.feeds, "t17": wavy(t["residual"])}
+    assert compare(s.graph, alone).verdict == "different"  # the only one that can be the result
+    wrong = s.run(patch={"norm": wavy(t["norm"])})
+    blank = {("t17" if n == "norm" else n): wrong[n] for n in record}
+    assert compare(t, blank).verdict == "different"  # what was computed from it differs as well

@@ -55,6 +55,11 @@ class TensorComparison:
         return self.pair.reference.name
 
     @property
+    def guessed(self) -> bool:
+        """Whether it is undecided since the two sides may be two tensors: only their places speak for them."""
+        return self.status == "undecided" and self.pair.how == "place" and not self.difference.agrees
+
+    @property
     def place(self) -> tuple[int, int] | None:
         """Row and column of the cell to show: one that does not agree, if any does not."""
         return self.difference.place
@@ -138,7 +143,8 @@ class Comparison:
 
     @property
     def undecided(self) -> list[TensorComparison]:
-        """The tensors that were printed with too few digits to tell whether they are the same."""
+        """The tensors of which it cannot be told whether they are the same: printed with too few digits, or
+        matched by place alone."""
         return [tensor for tensor in self.tensors if tensor.status == "undecided"]
 
     @property

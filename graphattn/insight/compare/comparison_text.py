@@ -213,7 +213,10 @@ def _same(comparison: Comparison) -> str:
 
 
 def _undecided(comparison: Comparison) -> str:
-    undecided = comparison.undecided
+    undecided = [tensor for tensor in comparison.undecided if not tensor.guessed]
+    if not undecided:
+        own, yours = comparison.undecided[0].pair.key, comparison.undecided[0].pair.other
+        return f"undecided: whether {yours} of yours is {own} is not known; name it: {own}={yours}"
     names = listed([tensor.name for tensor in undecided], 4)
     count = f"{len(undecided)} of {len(comparison.tensors)} tensors"
     return f"undecided: {count} cannot be told from rounding: {names}"
@@ -256,6 +259,11 @@ def _nearest(comparison: Comparison) -> list[str]:
 
 def _doubt(comparison: Comparison, tensor: TensorComparison) -> str:
     reach = tensor.reach
+    if tensor.guessed:
+        return (
+            f"matched with {tensor.pair.other} by its place alone, which holds other numbers, though nothing"
+            " that was computed from it differs"
+        )
     if reach is not None and reach.open and not reach.blind:
         return (
             f"{reach.open:,} of {tensor.difference.cells:,} cells cannot be told, since rounding moves them by"

@@ -38,6 +38,7 @@ def judge(
         replay = Replay(matched, tolerances, matched.trace)
         _settle(matched, replay, results, differs)
     surroundings = Surroundings(matched, tolerances, rules)
+    _doubt_places(matched, results, differs, surroundings)
     vouching = Vouching(results, tolerances, replay, surroundings.relations)
     harmless = set() if matched.flow is None else matched.flow.harmless(differs, vouching)
     divergences = _first(matched, results, differs, harmless, surroundings)
@@ -130,6 +131,23 @@ def _settle(
             tensor.status = "undecided"
         elif tensor.status == "differs":
             tensor.status = "carried"
+
+
+def _doubt_places(
+    matched: Matched,
+    results: Mapping[str, list[TensorComparison]],
+    differs: dict[str, bool],
+    surroundings: Surroundings,
+) -> None:
+    """Two tensors that were matched by their places alone, hold other numbers without any relation, and have no
+    difference after them, may be two: undecided. What stands where a result does is that result."""
+    for key in reversed(matched.order):
+        (tensor, *more) = results[key]
+        if more or tensor.status != "differs" or tensor.pair.how != "place" or matched.is_result(key):
+            continue
+        after = [] if matched.flow is None else matched.flow.results(key)
+        if not any(differs[name] for name in after) and not surroundings.relations(tensor):
+            tensor.status, differs[key] = "undecided", False
 
 
 def _first(

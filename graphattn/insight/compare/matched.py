@@ -50,6 +50,11 @@ class Matched:
         """Whether a tensor is fed, not computed; unknown without a graph: then none is."""
         return self.graph is not None and self.graph.node(self.refs[key].node).op.fed
 
+    def is_result(self, key: str) -> bool:
+        """Whether a tensor is a result of the graph."""
+        outputs = {} if self.graph is None else self.graph.outputs
+        return self.refs.get(key) in {tensor.ref for tensor in outputs.values()}
+
     def kind(self, key: str) -> str:
         """float, bool or int."""
         return "float" if self.graph is None else self.graph.spec(self.refs[key]).kind

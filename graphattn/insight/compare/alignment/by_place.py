@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..recording import Recorded
 from .matching import Matching
+from .names import MEANINGS, meaning, unnumbered
 
 
 def by_place(matching: Matching) -> None:
@@ -19,7 +20,7 @@ def by_place(matching: Matching) -> None:
         other = reference_runs.get(ends, [])
         if [t.squeezed for t in between] == [t.squeezed for t in other]:
             for reference, yours in zip(other, between):
-                if id(yours) not in misfits and matching.may_be(yours.name, reference.name):
+                if id(yours) not in misfits and _may_be(matching, yours, reference):
                     matching.add(reference.name, reference, yours, "place")
     reference, yours = (list(side.tensors.values())[-1] for side in (matching.reference, matching.yours))
     free = yours.name not in matching.used_yours and reference.name not in matching.used_reference
@@ -30,6 +31,14 @@ def by_place(matching: Matching) -> None:
         and id(yours) not in misfits
     ):
         matching.add(reference.name, reference, yours, "place")
+
+
+def _may_be(matching: Matching, yours: Recorded, reference: Recorded) -> bool:
+    """Whether the name of yours does not say that it is something else: by a word of other tensors of the
+    reference, or one that libraries use."""
+    said, own = unnumbered(meaning(yours.name)), meaning(reference.name)
+    another = said & (matching.vocabulary | MEANINGS) and not said & own
+    return matching.may_be(yours.name, reference.name) and not another
 
 
 def _runs(

@@ -14,7 +14,7 @@ from .alike import TIGHT, alike
 from .arrangements import Order
 from .families import Family, families
 from .first_cells import FirstCells
-from .names import is_gradient
+from .names import is_gradient, meaning, unnumbered
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -85,6 +85,11 @@ class Matching:
         leaves = {name.rpartition(".")[2].lower() for name in self.reference.tensors}
         joined = (n for n in self.yours.tensors if n[:1] == "d" and n not in leaves and n[1:].lower() in leaves)
         return frozenset((*filter(is_gradient, self.yours.tensors), *joined))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """What the names of the reference say, numbers aside."""
+        return frozenset(word for name in self.reference.tensors for word in unnumbered(meaning(name)))
 
     def may_be(self, yours: str, *references: str) -> bool:
         """Whether a tensor of yours may be these of the reference, by its name: no gradient is a tensor of the

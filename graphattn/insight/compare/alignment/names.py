@@ -21,6 +21,7 @@ SAME_MEANING = {
     "context": "out", "probs": "weights", "probabilities": "weights", "logits": "scores",
 }  # fmt: skip
 """What libraries call things, in the words of this one."""
+MEANINGS = frozenset(SAME_MEANING.values())
 REMEMBERED = 2**14
 """The words of so many names are kept."""
 SAME_PHRASE = {
