@@ -23,6 +23,7 @@ from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
 from .masked_cells import FILL, FLOOR, hidden_cells
 from .printed import Print
+from .recording import SMALL as SMALL_TENSOR
 from .recording import Recorded, deviation
 
 
@@ -211,14 +212,16 @@ def measure(
     if reference.shape != yours.shape:
         difference.agrees, difference.unequal = False, True
         return difference
+    if skip is None and _all_near(reference, yours, tolerance, rules):
+        difference.unequal = reference.flat != yours.flat
+        return difference
     near = None
     for i, (a, b) in enumerate(zip(reference.rows, yours.rows)):
         if _equal(a, b) or (skip is not None and skip(i, a, b)):
             continue
         difference.unequal = True
         if near is None:
-            wide = tolerance.by_row and reference.deviation < tolerance.rtol * reference.spread
-            near = _never if wide else _quick_look(tolerance, rules)
+            near = _never if _is_wide(reference, tolerance) else _quick_look(tolerance, rules)
         if not near(a, b):
             beyond = _beyond(difference, a, b)
             if beyond:
@@ -235,6 +238,31 @@ def _equal(a: list[Any], b: list[Any]) -> bool:
     return False
 
 
+def _all_near(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: Rules) -> bool:
+    """Whether all rows of a small tensor pass the quick look, the smallest of them all differences together."""
+    if not 0 < reference.size <= SMALL_TENSOR or not tolerance.by_row:
+        return False
+    apart = list(map(sub, yours.flat, reference.flat))
+    squares = dot(apart, apart)
+    if squares == 0.0:
+        return reference.flat == yours.flat
+    middle = reference.width // 2
+    sizes = [max(abs(row[0]), abs(row[middle]), abs(row[-1])) for row in reference.rows]
+    limit, plain = tolerance.atol + tolerance.rtol * min(sizes), _plain(rules)
+    near = max(sizes) < plain and limit > SMALL and squares <= limit * limit
+    return near and not _is_wide(reference, tolerance)
+
+
+def _is_wide(reference: Recorded, tolerance: Tolerance) -> bool:
+    """Whether what is allowed is as much as the cells are spread."""
+    return tolerance.by_row and reference.deviation < tolerance.rtol * reference.spread
+
+
+def _plain(rules: Rules) -> float:
+    """Numbers that are smaller are not masked."""
+    return abs(FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below))
+
+
 def _never(a: Any, b: Any) -> bool:
     return False
 
@@ -243,7 +271,7 @@ def _quick_look(tolerance: Tolerance, rules: Rules) -> Callable[[Any, Any], bool
     """The function that says of most rows that agree that they do: plain numbers that differ by rounding,
     where the root of the sum of squares is within what three of their cells allow."""
     rtol, atol, by_row = tolerance.rtol, tolerance.atol, tolerance.by_row
-    plain = abs(FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below))
+    plain = _plain(rules)
 
     def near(a: Any, b: Any) -> bool:
         if not by_row:

@@ -87,8 +87,8 @@ def held(tensors: Iterable[Recorded]) -> Format:
     left = list(ORDER[:-1])
     sample: list[float] = []
     for tensor in tensors:
-        for row in tensor.rows:
-            if any(x <= FLOOR for x in row):  # what a mask was filled with says nothing
+        for row in tensor.pieces if tensor.size else ():
+            if min(row) <= FLOOR:  # what a mask was filled with says nothing
                 row = [x for x in row if not is_masked(x)]
             left = [name for name in left if _HOLDERS[name](row)]
             if not left:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from .masked_cells import is_masked
+from .masked_cells import FLOOR, is_masked
 
 EXACT_DIGITS = 15
 FLOAT32_EXACT = 7
@@ -112,7 +112,9 @@ def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print
     """The print that numbers look like; None where there is no evidence of any. `exact`: how many digits say
     that nothing was left out."""
     sample = islice(cells, SAMPLE)
-    distinct = {abs(x) for x in sample if type(x) is float and math.isfinite(x) and not is_masked(x)}
+    distinct = {
+        abs(x) for x in sample if type(x) is float and math.isfinite(x) and (x > FLOOR or not is_masked(x))
+    }
     distinct.discard(0.0)
     if not distinct:
         return None

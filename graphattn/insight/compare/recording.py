@@ -25,6 +25,8 @@ from .precision import recorded_precision
 from .printed import Print
 
 Rows = list[list[Any]]
+SMALL = 4096
+"""Of a tensor of up to so many cells, all are looked at in one list."""
 FINE = 1e-280
 """Where the mean of all squares is larger, none that matters vanished."""
 
@@ -56,7 +58,7 @@ class Recorded:
     def spread(self) -> float:
         """The root of the mean square of its cells, those of masks and what is not finite aside."""
         if self.size:
-            squares = total([dot(row, row) for row in self.rows])
+            squares = total([dot(row, row) for row in self.pieces])
             if FINE * self.size < squares < math.inf and self._plain:
                 return math.sqrt(squares / self.size)
         return rms(self.seen)
@@ -64,12 +66,19 @@ class Recorded:
     @property
     def seen(self) -> list[Any]:
         """Its cells, those of masks and what is not finite aside."""
+        if {x for x in self.flat if x <= FILL} <= {-math.inf}:
+            return [x for x in self.flat if FILL < x < math.inf]
         return [x for row in self.rows for x in seen(row)]
+
+    @property
+    def pieces(self) -> Rows:
+        """All cells in few lists: of a small tensor in one."""
+        return [self.flat] if 0 < self.size <= SMALL else self.rows
 
     @cached_property
     def _plain(self) -> bool:
         """Whether no cell is so low that it may be masked."""
-        return min(map(min, self.rows)) > FILL
+        return min(map(min, self.pieces)) > FILL
 
     @cached_property
     def no_numbers(self) -> list[tuple[int, int]]:
@@ -93,7 +102,7 @@ class Recorded:
     def deviation(self) -> float:
         """The standard deviation of the same cells; of one cell, its size."""
         if self.size > 1 and self.spread < math.inf and self._plain:
-            mean, square = sum(map(sum, self.rows)) / self.size, self.spread * self.spread
+            mean, square = sum(map(sum, self.pieces)) / self.size, self.spread * self.spread
             if mean * mean < 0.9 * square and FINE < square < math.inf:  # no cancellation
                 return math.sqrt(square - mean * mean)
         return deviation(self.seen)

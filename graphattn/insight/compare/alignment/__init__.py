@@ -46,13 +46,10 @@ def align(
         raise GraphError(f"by is {by!r}; expected 'name' or 'value'")
     matching = Matching(reference, yours, near_by_value(reference, yours))
     by_mapping(matching, names or {})
-    if by == "name":
-        by_name(matching)
-    by_value(matching)
-    if by == "name":
-        numbered(matching)
-    by_relation(matching)
-    by_place(matching)
+    by_names = (by_name, by_value, numbered) if by == "name" else (by_value,)
+    for match in (*by_names, by_relation, by_place):
+        if matching.open_yours():
+            match(matching)
     return matching.result()
 
 

@@ -17,7 +17,7 @@ from .alike import alike
 from .choice import arranged, stacked
 from .families import Family, stacked_parts
 from .matching import Matching, grouped
-from .names import dotted_endings, endings, meaning, numbers_of, unique_by_words, unnumbered, words
+from .names import dotted_endings, endings, meaning, numbers_of, unnumbered, words
 
 Named = tuple[Recorded, Recorded]
 """A tensor of yours, and that of the reference whose name it has."""
@@ -67,6 +67,8 @@ def _renumbered(matching: Matching, named: list[Named]) -> list[Named]:
     """What is named alike; where as many tensors of one shape differ in their numbers alone, and these are
     others on the two sides, in the order of these."""
     by_yours = {yours.name: (yours, reference) for yours, reference in named}
+    if all(name in matching.reference.tensors for name in matching.yours.tensors):
+        return named
     for part in (lambda name: name, lambda name: name.rpartition(".")[2]):  # the whole name, its last part
         theirs, own = (
             grouped(
@@ -106,20 +108,27 @@ def _agreeing(matching: Matching, pairs: list[Named]) -> int:
 
 def _named(matching: Matching) -> list[Named]:
     """Each tensor of yours that has a name of the reference."""
-    by_words = unique_by_words(matching.reference)
-    by_meaning = unique_by_words(matching.reference, meaning)
-    named = []
-    for yours in matching.open_yours():
-        reference = matching.reference.find(yours.name) or by_words.get(words(yours.name))
-        for ending in dotted_endings(yours.name):
-            reference = reference or by_meaning.get(meaning(ending))
-        if reference is not None and matching.may_be(yours.name, reference.name):
-            named.append((yours, reference))
-    return named
+    found = ((yours, _called(matching, yours.name)) for yours in matching.open_yours())
+    return [
+        (yours, reference)
+        for yours, reference in found
+        if reference is not None and matching.may_be(yours.name, reference.name)
+    ]
+
+
+def _called(matching: Matching, name: str) -> Recorded | None:
+    """The tensor of the reference of that name, of its words, or of what it means."""
+    reference = matching.reference.find(name) or matching.by_words.get(words(name))
+    if reference is not None:
+        return reference
+    meant = (matching.by_meaning.get(meaning(ending)) for ending in dotted_endings(name))
+    return next((tensor for tensor in meant if tensor is not None), None)
 
 
 def _families_by_name(matching: Matching, sure: bool) -> None:
     """`weights` (h, n, n) is `head*.weights`."""
+    if not matching.open_yours():
+        return
     by_ending: dict[frozenset[str], list[Family]] = {}
     for family in matching.reference_families:
         called = {meaning(ending) - {"head"} for ending in dotted_endings(family.name)}

@@ -14,7 +14,7 @@ from .alike import TIGHT, alike
 from .arrangements import Order
 from .families import Family, families
 from .first_cells import FirstCells
-from .names import is_gradient, meaning, unnumbered
+from .names import is_gradient, meaning, unique_by_words, unnumbered
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -85,6 +85,16 @@ class Matching:
         leaves = {name.rpartition(".")[2].lower() for name in self.reference.tensors}
         joined = (n for n in self.yours.tensors if n[:1] == "d" and n not in leaves and n[1:].lower() in leaves)
         return frozenset((*filter(is_gradient, self.yours.tensors), *joined))
+
+    @cached_property
+    def by_words(self) -> dict[frozenset[str], Recorded]:
+        """The tensors of the reference by the words of their names."""
+        return unique_by_words(self.reference)
+
+    @cached_property
+    def by_meaning(self) -> dict[frozenset[str], Recorded]:
+        """The same by what these mean."""
+        return unique_by_words(self.reference, meaning)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
