@@ -6,8 +6,8 @@ Text has the page's own colour, and cells are tinted by translucent colours, so 
 light page and on a dark one. Where styles are stripped, the tables hold the same text, with `·` for what
 is masked; everything that comes from a graph, a label or a title is escaped.
 
->>> table_html(["a", "b"], [["1", "<2>"]], numbers={1})[-64:]
-'<td style="text-align:right">&lt;2&gt;</td></tr></tbody></table>'
+>>> table_html(["a", "b"], [["1", "<2>"]], numbers={1})[-80:]
+'<td style="text-align:right;padding:1px 6px">&lt;2&gt;</td></tr></tbody></table>'
 """
 
 from __future__ import annotations
@@ -191,13 +191,17 @@ def table_html(
         told = []
         for column, text in enumerate(cells):
             tag = first if column == 0 else heading
-            side = "right" if column in numbers else "left"
-            told.append(f'<{tag} style="text-align:{side}">{escaped(text)}</{tag}>')
+            told.append(f'<{tag} style="{_align(column in numbers)}">{escaped(text)}</{tag}>')
         return f"<tr>{''.join(told)}</tr>"
 
     body = "".join(line(row, "td", "th") for row in rows)
     end = f"<tfoot>{line(foot, 'th', 'th')}</tfoot>" if foot else ""
     return f'<table style="{PLAIN}"><thead>{line(head, "th", "th")}</thead>{end}<tbody>{body}</tbody></table>'
+
+
+def report_html(report: str) -> str:
+    """A report of text, line by line."""
+    return f"<div {FRAME}><pre>{html.escape(report)}</pre></div>"
 
 
 def outline_html(title: str, lines: Iterable[tuple[int, str, str]]) -> str:

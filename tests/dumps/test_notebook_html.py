@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from graphattn import Graph, compare, run
+from graphattn import Graph, compare, diagnose, run
 from graphattn.builtin import specimen
 from graphattn.dumps import notebook
 from graphattn.dumps.colour import contrast
@@ -55,6 +55,19 @@ def test_a_trace_is_tables_folded_by_scope():
     assert rows[0] == ["the", "1.0000", "·", "·", "·"]
     assert rows[3] == ["down", *(f"{w:.4f}" for w in trace["head0.weights"][3])]
     assert "rows sum to 1" in "".join(weights.itertext())
+
+
+def test_a_diagnosis_is_its_report_and_short_where_there_is_a_line():
+    made = specimen("attention", n=2, d=2, causal=True)
+    right = made.run()
+    found = diagnose(made.graph, made.feeds, {"out": right["out"]})
+    assert "".join(parsed(found._repr_html_()).itertext()) == str(found)
+    assert repr(found).startswith("<diagnosis: right: yours is what") and "\n" not in repr(found)
+
+
+def test_cells_of_tables_do_not_touch():
+    root = parsed(table_html(["a", "b"], [["1", "2"]], numbers={1}))
+    assert all("padding:1px 6px" in cell.get("style") for cell in [*root.iter("th"), *root.iter("td")])
 
 
 def test_what_comes_out_is_open_and_the_rest_is_folded():

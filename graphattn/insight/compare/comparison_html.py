@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from graphattn.dumps.notebook import table_html
+from graphattn.dumps.notebook import FRAME, table_html
 
 HEAD = ("tensor", "yours", "shape", "verdict", "cells that differ", "largest difference", "at")
 
@@ -14,7 +14,7 @@ def comparison_html(head: str, data: dict[str, Any], report: str) -> str:
     """The parts, from what `Comparison.data()` says."""
     table = table_html(HEAD, map(_row, data["tensors"]), numbers={4, 5})
     whole = f"<details><summary>the whole report</summary><pre>{html.escape(report)}</pre></details>"
-    return f"<div><p><b>{html.escape(head)}</b></p>{table}{whole}</div>"
+    return f"<div {FRAME}><p><b>{html.escape(head)}</b></p>{table}{whole}</div>"
 
 
 def _row(tensor: dict[str, Any]) -> list[str]:

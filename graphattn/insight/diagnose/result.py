@@ -201,3 +201,13 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        from graphattn.dumps.notebook import report_html
+
+        return report_html(self.text())
+
+    def __repr__(self) -> str:
+        from .report import verdict_line
+
+        return f"<diagnosis: {verdict_line(self)}>"
