@@ -45,8 +45,10 @@ def table(g, n, d, *, exponent=lambda i, d: (-2 * i, d), join=None):
     if not n or not d:
         nothing = g.broadcast(g.constant(0.0, name="nothing"), (n, d), name="empty")
         return g.reshape(nothing, (n, d), axes=("token", "feature"), name="table")
-    ratio = g.divide(g.constant([float(t) for t in tops], name="minus_two_i"), g.constant(bottoms[0], name="d"))
-    rates = g.exp(g.multiply(ratio, g.log(g.constant(10000, name="base"), name="log_base")), name="rates")
+    top, bottom = g.constant([float(t) for t in tops], name="minus_two_i"), g.constant(bottoms[0], name="d")
+    log_base = g.log(g.constant(10000, name="base"), name="log_base")
+    exponents = g.multiply(g.divide(top, bottom, name="ratio"), log_base, name="exponents")
+    rates = g.exp(exponents, name="rates")
     angles = g.multiply(positions, rates, name="angles")
     sines, cosines = g.sin(angles, name="sines"), g.cos(angles, name="cosines")
     if join is None:

@@ -87,11 +87,16 @@ def test_what_compare_calls_harmless_is_harmless():
     assert "harmless: attention.masked: yours is the reference with an offset" in str(found)
 
 
-def two():
+def two(last=None):
     g = Graph("two")
     x = g.input("x", (3, 4))
     a = g.softmax(g.scale(x, sqrt=4, name="scaled"), name="weights")
-    g.output(y=g.relu(g.scale(a, multiply=3, name="tripled"), name="y0"))
+    y = (
+        g.relu(g.scale(a, multiply=3, name="tripled"), name="y0")
+        if last is None
+        else g.apply(last, a, name="y0")
+    )
+    g.output(y=y)
     feeds = {"x": [[0.5, -1.25, 2.0, 0.75], [1.5, 1.0, -3.0, 0.25], [-0.5, 0.1, 0.4, -1.0]]}
     return g, feeds, run(g, feeds, patch={"scaled": feeds["x"]})["weights"]
 
@@ -120,17 +125,31 @@ def test_a_second_mistake_further_down_is_found_and_both_are_one_finding():
 
 
 def test_mistakes_at_two_magnifications_are_told_one_by_one():
-    graph, feeds, _ = two()
+    graph, feeds, _ = two(last="gelu")
     shares = [[math.exp((cell - max(row)) / 2) for cell in row] for row in feeds["x"]]  # no total
-    found = diagnose(graph, feeds, {"weights": shares, "y": mapped(lambda c: 6 * c, shares)}, budget=60)
+    quick = mapped(lambda c: c / (1 + math.exp(-1.702 * c)), shares)  # a declared mistake: of the op alone
+    found = diagnose(graph, feeds, {"weights": shares, "y": quick}, budget=60)
     assert (found.verdict, found.together) == ("mistake", True)
     assert [finding.given for finding in found.findings] == [("weights",), ("y",)]
     told = found.text(width=300).split("\n")
-    first = "mistake: yours is exactly this graph without the divide weights.quotient; 2 mistakes at once"
-    assert told[0] == first
+    first = "without the divide quotient of the softmax weights"
+    assert told[0] == f"mistake: yours is exactly this graph {first}; 2 mistakes at once"
     assert "  match    every cell of weights, from what was observed before it, to float64;" in str(found)
-    assert "and: yours is this graph with multiply=6 instead of 3 in the scale tripled (· 3)" in told
+    assert any(line.startswith("and: yours is this graph with x · sigmoid(1.702 x)") for line in told)
     assert any(line.endswith("its own inputs, and its graph has no change but that one") for line in told)
+
+
+def test_mistakes_of_one_magnification_are_one_finding():
+    graph, feeds, _ = two()
+    shares = [[math.exp((cell - max(row)) / 2) for cell in row] for row in feeds["x"]]  # no total
+    found = diagnose(graph, feeds, {"weights": shares, "y": mapped(lambda c: 6 * c, shares)}, budget=60)
+    (both,) = found.findings
+    assert both.phrase == (
+        "without the divide quotient of the softmax weights and with 6 instead of 3 as the constant factor "
+        "of the scale tripled"
+    )
+    again = run(both.graph, feeds)
+    assert again["y"] == mapped(lambda c: 6 * c, shares)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.core import nested
 from graphattn.insight.variants import Intended, evaluate, explanations, merged, variants
+from graphattn.insight.variants.variant import the
 
 
 def same(a, b):
@@ -66,6 +67,22 @@ def test_a_role_is_changed_as_one(multi_head):
     assert scales[0].phrase == "without the scale head*.scaled (÷ √2)"
     squared = next(v for v in variants(intended) if "squared" in v.phrase and v.nodes == scales[0].nodes)
     assert squared.phrase == "with the scale head*.scaled (÷ √2) squared"
+
+
+def test_a_step_is_called_as_people_call_it():
+    given = specimen("multi-head", n=3, d=4, causal=True)
+    intended = Intended(given.graph.at("op"), given.feeds)
+    assert the(intended, ("head0.visible", "head1.visible")) == "the mask head*.visible (causal)"
+    g = Graph("whole")
+    x = g.input("x", (3, 4))
+    g.output(y=g.multi_head(x, x, x, heads=2, causal=True, name="attention"))
+    coarse = Intended(g, {name: nested.full(spec.shape, 1.0) for name, spec in g.fed.items()})
+    assert the(coarse, ("attention",)) == "the multi-head attention attention (h=2, causal)"
+    g = Graph("names")
+    g.output(y=g.add(g.input("x", (3, 4)), g.positional_encoding(3, 4, name="positions")))
+    assert the(Intended(g, {"x": nested.full((3, 4), 1.0)}), ("positions",)) == "the positions"
+    fine = Intended(g.at("primitive"), {"x": nested.full((3, 4), 1.0)})
+    assert the(fine, ("positions.exponents",)) == "the multiply exponents of the positions positions"
 
 
 def test_a_node_may_read_what_comes_later_but_not_itself():

@@ -264,7 +264,7 @@ def _ways(intended: Intended, node: Node) -> Iterator[Option]:
                     now, was = f"{way}={told}", f"{given[0]}={_shown(node.attributes[given[0]])}"
                 elif " = " in told:
                     now = f"{now}, {told},"
-                words = f"with {now} instead of {was} in the {node.op.title} {{name}}"
+                words = f"with {now} instead of {was} in {{bare}}"
                 yield Option((way, value), words, price, _set(changed))
 
 

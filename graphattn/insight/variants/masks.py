@@ -26,31 +26,31 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
         if spec.kind != "bool" or not spec.rank:
             continue
         changes: list[tuple[str, str, float, Change]] = [
-            ("inverted", "with the mask {name} inverted", 1.0, _inverted),
-            ("all", "with the mask {name} hiding nothing", 1.3, filled(True)),
+            ("inverted", "with {bare} inverted", 1.0, _inverted),
+            ("all", "with {bare} hiding nothing", 1.3, filled(True)),
         ]
         if spec.shape[-1] > 1:
-            words = "with the mask {name} from its other end"
+            words = "with {bare} from its other end"
             changes.append(("reverse", words, 1.35, _reversed))
         if spec.rank > 1:
             if spec.shape[-2] == 1 < spec.shape[-1]:
-                changes.append(("queries", "with the mask {name} hiding queries, not keys", 1.2, _turned))
-                changes.append(("alike", "with the mask {name} hiding queries too", 1.3, _both_ways))
+                changes.append(("queries", "with {bare} hiding queries, not keys", 1.2, _turned))
+                changes.append(("alike", "with {bare} hiding queries too", 1.3, _both_ways))
             if spec.shape[-1] == spec.shape[-2]:
-                changes.append(("transposed", "with the mask {name} transposed", 1.0, _turned))
-                changes.append(("both", "with the mask {name} inverted and transposed", 1.4, _inverted_turned))
+                changes.append(("transposed", "with {bare} transposed", 1.0, _turned))
+                changes.append(("both", "with {bare} inverted and transposed", 1.4, _inverted_turned))
             for axis, step, told in (
                 (-1, 1, "one key later"), (-1, -1, "one key earlier"),
                 (-2, 1, "one query later"), (-2, -1, "one query earlier"),
             ):  # fmt: skip
-                words = f"with the mask {{name}} shifted: what it shows, it shows {told}"
+                words = f"with {{bare}} shifted: what it shows, it shows {told}"
                 changes.append((told, words, 1.4, _shifted(spec.shape, axis, step)))
             for step, side in ((1, "after"), (-1, "before")):
                 for op, told, price in (
                     ("logical_or", f"showing one key more {side} those it should show", 1.2),
                     ("logical_and", f"hiding the {'first' if step > 0 else 'last'} key it should show", 1.2),
                 ):
-                    words = f"with the mask {{name}} {told}"
+                    words = f"with {{bare}} {told}"
                     changes.append((told, words, price, _edged(spec.shape, step, op)))
         for key, words, price, change in changes:
             yield Option((port, key), words, price, changing(port, change))

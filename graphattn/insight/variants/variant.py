@@ -79,6 +79,7 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
 
 LONG = 60
 """Operands of a kind of step are named in so many letters, or called what the op calls them."""
+BLANKS = re.compile(r"\s{2,}")
 SLOT = re.compile(r"\{(\d+)\}")
 
 
@@ -125,6 +126,7 @@ def the(intended: Intended, group: Group) -> str:
     told = bare_the(intended, group)
     notes = {noted(intended, intended.graph.nodes[name]) for name in group}
     (note,) = notes if len(notes) == 1 and not intended.kinds.get(group) else ("",)
+    note = BLANKS.sub(", ", note)  # as many as a diagram has between two notes
     return f"{told} ({note})" if note else told
 
 
@@ -136,14 +138,20 @@ def bare_the(intended: Intended, group: Group) -> str:
     nodes = [intended.graph.nodes[name] for name in group]
     if nodes[0].op.fed:
         return spoken(group)
-    titles = dict.fromkeys(node.op.title for node in nodes)
+    titles = dict.fromkeys(_title(node) for node in nodes)
     title = next(iter(titles)) if len(titles) == 1 else "step"
     owners = [inside(intended.graph, node) for node in nodes]
     first = owners[0]
     if first is None or any(owner is None or owner[::2] != first[::2] for owner in owners):
-        return f"the {title} {spoken(group)}"
+        name = spoken(group)
+        return f"the {name}" if name == title else f"the {title} {name}"
     names = spoken(tuple(dict.fromkeys(owner[1] for owner in owners if owner is not None)))
     return f"the {title} {first[2]} of the {first[0]} {names}"
+
+
+def _title(node: Node) -> str:
+    """What kind of step it is: what makes bools makes a mask."""
+    return "mask" if node.outputs[0].kind == "bool" else node.op.title
 
 
 def noted(intended: Intended, node: Node, changed: Mapping[str, object] | None = None) -> str:
