@@ -8,17 +8,20 @@ cotangent is overwritten where it should be added (micrograd's first version), o
 is cut off from the graph (`.detach()`, `.item()`), a shared tensor hands its cotangent on before all of it has
 arrived, gradients are not set to zero between two calls. Last come the rules: of all nodes of an op, what an
 operand is handed has the other sign, is left out, transposed, exchanged, not summed over the tokens that share
-a bias.
+a bias; or it is the derivative of another form of the op, or of another function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphattn.core.graph import Graph, Node, Ref
-from graphattn.core.op import Op
+from graphattn.core.axes import Spec
+from graphattn.core.errors import GraphError
+from graphattn.core.graph import Graph, Node, Ref, Tensor
+from graphattn.core.interpreter import padded
+from graphattn.core.op import OPS, Op
 from graphattn.passes.gradient import differentiate
 
 
@@ -117,6 +120,87 @@ def _rules(graph: Graph, of: Sequence[str], wrt: Sequence[str]) -> Iterator[Engi
             )
             words = f"with what is handed on shared out among the operands in the gradient of {op.title}"
             yield EngineMistake("rule", words, names, False, made(op, lambda dy, given: _shared(given)))
+
+    for op in slots:
+        for words, rule in _forms(op):
+            yield EngineMistake(
+                "rule", f"with {words} in the gradient of {op.title}", tuple(filter(None, nodes[op])), False,
+                lambda op=op, rule=rule: _derived(graph, of, wrt, op, rule),
+            )  # fmt: skip
+
+
+Form = Callable[[Node, Any, Sequence[Any]], Handed]
+"""(node, cotangent, operands) → what its operands are handed by the rule of another form."""
+
+
+def _derived(graph: Graph, of: Sequence[str], wrt: Sequence[str], op: Op, rule: Form) -> Graph:
+    def handing(node: Node, dy: Any, given: Handed) -> Handed:
+        if node.op is not op:
+            return given
+        refs = padded(op, node.operands)
+        return rule(node, dy, [None if ref is None else Tensor(dy.graph, ref) for ref in refs])
+
+    return differentiate(graph, of, wrt, handing=handing).graph
+
+
+def _forms(op: Op) -> Iterator[tuple[str, Form]]:
+    """The op with another of the words that it takes; as it is got wrong; another function."""
+    if op.gradient is None:
+        return
+    for name, values in op.values.items():
+        for value in values:
+            yield f"the derivative of {name}={value}", _derivative(_calling(op, {name: value}))
+    for mistake in op.mistakes:
+        yield f"the derivative of {op.title} {mistake.phrase}", _derivative(mistake.build)
+    for other in OPS.values() if op.family == "function" and _is_function(op) else ():
+        if other is not op and other.family == op.family and _is_function(other):
+            yield f"the derivative of {other.title}", _derivative(_calling(other, {}))
+
+
+def _is_function(op: Op) -> bool:
+    """Whether it gives of one tensor one like it, with nothing that has to be said, and has a rule."""
+    settings = (p for p in op.parameters.values() if not p.operand)
+    if op.gradient is None or len(op.operands) != 1 or any(p.required for p in settings):
+        return False
+    made = op.shape(Spec((2, 3)), **op.defaults)
+    return isinstance(made, Spec) and made.shape == (2, 3)
+
+
+def _calling(op: Op, attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    def build(g: Any, *operands: Any, **given: Any) -> Any:
+        settings = {name: given.get(name, value) for name, value in op.defaults.items()}
+        return g.apply(op, *operands, **{**settings, **attributes})
+
+    return build
+
+
+def _derivative(build: Callable[..., Any]) -> Form:
+    """The rule of what is built, found by differentiating that by itself."""
+
+    def form(node: Node, dy: Any, operands: Sequence[Any]) -> Handed:
+        g, small = dy.graph, Graph("form")
+        given = [
+            None if x is None else small.input(f"x{slot}", x.shape, x.axes, x.kind)
+            for slot, x in enumerate(operands)
+        ]
+        y = build(small, *given, **node.attributes)
+        if not isinstance(y, Tensor):
+            raise GraphError(f"{node.op.name} is not got wrong so in {node.name!r}")
+        small.output(y=y)
+        wrt = [x.name for x in given if x is not None and x.kind == "float"]
+        found = differentiate(small, ("y",), wrt)
+        went: dict[Ref, Any] = {Ref(found.cotangents["y"]): dy}
+        went |= {Ref(x.name): operand for x, operand in zip(given, operands, strict=True) if x is not None}
+        for inner in found.graph.nodes.values():
+            if not inner.op.fed:
+                refs = [None if ref is None else went[ref] for ref in inner.operands]
+                made = g.apply(inner.op, *refs, **inner.attributes)
+                results = made if isinstance(made, tuple) else (made,)
+                went |= {Ref(inner.name, port): tensor for port, tensor in enumerate(results)}
+        gradients = {name: went[found.graph.resolve(output)] for name, output in found.gradients.items()}
+        return tuple(None if x is None else gradients.get(x.name) for x in given)
+
+    return form
 
 
 SLOTS = 4

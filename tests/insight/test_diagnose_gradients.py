@@ -1,5 +1,7 @@
 """Which gradients were observed: of what, and by which cotangents."""
 
+import math
+
 import pytest
 
 from graphattn import Graph, diagnose, run
@@ -77,3 +79,39 @@ def test_a_tensor_of_the_shape_of_the_result_may_be_its_cotangent(line):
 def test_a_cotangent_that_nobody_knows_is_asked_for(line):
     with pytest.raises(GraphError, match="no result has one cell or a known cotangent; expected d_y too, in"):
         diagnose(line, {"x": X, "w": W}, {"d_w": W})
+
+
+def _slope(kind, v):
+    """The derivative of an activation at v."""
+    s, bell = 1 / (1 + math.exp(-v)), math.exp(-v * v / 2) / math.sqrt(2 * math.pi)
+    if kind == "quick":
+        steep = 1 / (1 + math.exp(-1.702 * v))
+        return steep + 1.702 * v * steep * (1 - steep)
+    if kind == "tanh":
+        factor = math.sqrt(2 / math.pi)
+        t = math.tanh(factor * (v + 0.044715 * v**3))
+        return 0.5 * (1 + t) + 0.5 * v * (1 - t * t) * factor * (1 + 3 * 0.044715 * v * v)
+    exact = 0.5 * (1 + math.erf(v / math.sqrt(2))) + v * bell
+    return {"exact": exact, "relu": float(v > 0), "sigmoid": s * (1 - s)}[kind]
+
+
+@pytest.mark.parametrize("activation, kind, words", [
+    ("gelu", "quick", "x · sigmoid(1.702 x)"), ("gelu", "tanh", "approximate=tanh"), ("gelu", "relu", "relu"),
+    ("gelu_tanh", "exact", "approximate=none"), ("silu", "sigmoid", "sigmoid"),
+])  # fmt: skip
+def test_the_derivative_of_another_form_is_named(activation, kind, words):
+    g = Graph("layer")
+    x, w = g.input("x", (3, 2)), g.parameter("w", (2, 2))
+    hidden = g.linear(x, w, name="hidden")
+    more = {"approximate": "tanh"} if activation == "gelu_tanh" else {}
+    g.output(y=g.apply(activation.removesuffix("_tanh"), hidden, **more, name="act"))
+    feeds = {"x": [[0.5, -1.0], [2.0, 0.25], [-0.75, 1.5]], "w": [[0.5, 1.0], [-1.5, 0.25]]}
+    before = run(g, feeds)["hidden"]
+    feeds["d_y"] = [[1.0, -0.5], [0.25, 2.0], [-1.0, 0.75]]
+    slopes = [
+        [d * _slope(kind, v) for d, v in zip(*rows, strict=True)]
+        for rows in zip(feeds["d_y"], before, strict=True)
+    ]
+    d_x = [[sum(d * w[j] for d, w in zip(row, feeds["w"], strict=True)) for j in range(2)] for row in slopes]
+    found = diagnose(g, feeds, {"d_x": d_x}, pairs=False)
+    assert words in found.findings[0].phrase and "the derivative of" in found.findings[0].phrase

@@ -19,7 +19,24 @@ def swap(intended: Intended, group: Group) -> Iterator[Variant]:
         for place, a in enumerate(group):
             for b in group[place + 1 :]:
                 yield from _pair(intended, (a,), (b,))
+                yield from _parameters(intended, a, b)
     yield from _series(intended, group)
+
+
+def _parameters(intended: Intended, a: str, b: str) -> Iterator[Variant]:
+    """Two steps with each other's parameters, where they have several."""
+    one_way, back = intended.graph.nodes[a], intended.graph.nodes[b]
+    slots = [s for s, ref in enumerate(one_way.operands) if ref and intended.graph.nodes[ref.node].op.fed]
+    if len(slots) < 2 or back not in intended.peers(one_way):
+        return
+
+    def act(draft: Draft) -> None:
+        for node, other in ((one_way, back), (back, one_way)):
+            for slot in slots:
+                draft.operand(node, slot, other.operands[slot])
+
+    words = f"with the parameters of {a} and {b} in each other's place"
+    yield Variant("swap", words, 1.2, (a, b), one(intended, act))
 
 
 def _series(intended: Intended, group: Group) -> Iterator[Variant]:
