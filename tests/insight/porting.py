@@ -661,8 +661,8 @@ CASES = cases(
         "k one place later; heads tiled; v turned too; tables in float16; tables in bfloat16; angles in "
         "bfloat16; rates in bfloat16; all features turned; last features turned; rates by head width; one "
         "base for both; bases exchanged; windows exchanged; window in every layer; no window; window one "
-        "wider; window one narrower; window ahead; window both sides; qk-norm after rope; no q-norm; qk- "
-        "norm without gain; no qk-norm; v normed too; softcap before the scale; no softcap; sink forgotten; "
+        "wider; window one narrower; window ahead; window both sides; qk-norm after rope; no q-norm; "
+        "qk-norm without gain; no qk-norm; v normed too; softcap before the scale; no softcap; sink forgotten; "
         "sink of 0; sink not dropped; embedding not scaled; tied table scaled; logits of the stream; rms "
         "eps outside; gains of the other layer; gate and up exchanged; gelu exact; rms gamma plus one"
     ),

@@ -43,6 +43,19 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         yield from _ways(intended, node)
         yield from _over_everything(intended, node)
         yield from _own_table(intended, node)
+        yield from _alike(intended, node)
+
+
+def _alike(intended: Intended, node: Node) -> Iterator[Option]:
+    """What differs from one of a role to the next is alike in all: one base, one window for every layer."""
+    siblings = [intended.graph.nodes[name].attributes for name in intended.siblings[node.name]]
+    for name in node.attributes:
+        if name in NOMINAL or name == "value":
+            continue
+        values = {repr(given.get(name)): given.get(name) for given in siblings}
+        for value in values.values() if 1 < len(values) < 4 else ():
+            words = f"with {name}={_shown(value)} alike in {{the}}"
+            yield Option(("alike", name, repr(value)), words, 1.2, _set({name: value}))
 
 
 def _own_table(intended: Intended, node: Node) -> Iterator[Option]:

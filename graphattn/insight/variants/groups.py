@@ -59,6 +59,13 @@ def kinds_of(graph: Graph) -> dict[Group, str]:
             keys.setdefault((*key, shapes), []).append(node.name)
         else:
             keys.setdefault((*key, shapes, repr(sorted(node.attributes.items()))), []).append(node.name)
+            given = tuple(
+                graph.spec(ref).shape for ref in node.operands if ref and graph.nodes[ref.node].op.fed
+            )
+            if given and len(given) < len(shapes):  # norms of queries and of keys, of so many heads each
+                sized = (*key, "parameters", given)
+                keys.setdefault(sized, []).append(node.name)
+                called[sized] = f"every {title} with parameters of {given[0][-1] if given[0] else 1}"
         if len(node.ports) > 1 and len({spec.shape for spec in node.outputs}) == 1:  # cuts into heads
             keys.setdefault((*key, node.outputs[0].shape), []).append(node.name)
     kinds: dict[Group, str] = {}

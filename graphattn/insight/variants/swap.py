@@ -63,14 +63,7 @@ def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
 
     def act(draft: Draft) -> None:
         for a, b in pairs:
-            if (
-                (not a.operands and not b.operands)
-                or intended.depends(b.name, on=a.name)
-                or intended.depends(a.name, on=b.name)
-            ):
-                _both_ways(draft, [(Ref(a.name), Ref(b.name))])
-            else:
-                _both_ways(draft, [(Ref(a.name, p), Ref(b.name, p)) for p in range(len(a.ports))])
+            _both_ways(draft, [(Ref(a.name, port), Ref(b.name, port)) for port in range(len(a.ports))])
 
     words = f"with {the(intended, these)} and {spoken(those)} in each other's place"
     yield Variant("swap", words, 1.11, (*these, *those), one(intended, act))
