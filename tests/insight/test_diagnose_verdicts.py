@@ -2,12 +2,18 @@
 
 import math
 from array import array
+from dataclasses import replace
 
 import pytest
 from op_laws import mapped
 
 from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import specimen
+from graphattn.insight.compare.recording import Recorded
+from graphattn.insight.diagnose.accuracy import FULL
+from graphattn.insight.diagnose.judge import NOTHING, differing
+from graphattn.insight.diagnose.levels import levels
+from graphattn.insight.diagnose.observed import Observed
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +92,41 @@ def test_where_some_cells_are_not_finite_by_right_nothing_is_named_either(small)
     assert (found.verdict, found.notes) == ("right", [told])
     found = diagnose(graph, feeds, {"out": mapped(lambda c: 2 * c, right)})
     assert (found.verdict, found.findings) == ("undecided", []) and found.notes[0].startswith(told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e160, 1e200, 1e300])
+def test_cells_of_any_size_are_told_apart(small, size):
+    graph, feeds = small
+    large = mapped(lambda c: c * size, feeds["V"])
+    right = run(graph, {**feeds, "V": large})["out"]
+    feeds = {**feeds, "V": large}
+    assert diagnose(graph, feeds, {"out": right}).verdict == "right"
+    twice = diagnose(graph, feeds, {"out": mapped(lambda c: 2 * c, right)}, pairs=False)
+    assert (twice.verdict, twice.findings[0].phrase) == ("mistake", "with the matmul out times 2")
+    noise = {"out": mapped(lambda c: math.sin(1000 * c / size) * size, right)}
+    found = diagnose(graph, feeds, noise, budget=0.6)
+    assert (found.verdict, found.findings) == ("unexplained", []) and str(found)
+
+
+def test_how_far_off_a_cell_may_be_grows_with_the_cells():
+    rooms = []
+    for size in (1.0, 2.0**-900, 2.0**600):
+        g = Graph("products")
+        g.output(y=g.matmul(g.input("a", (1, 2)), g.input("b", (2, 1)), name="mixed"))
+        feeds = {"a": [[size, 0.75 * size]], "b": [[0.5], [-0.25]]}
+        level = next(levels(g, [], feeds, FULL, True, (), {}))
+        seen = Observed("y", level.whole.resolve("y"), Recorded("y", (1, 1), [[size]]))
+        judge = replace(level, observed=[seen]).judge
+        rooms.append(judge.strict[0][0][0] / size)
+        assert judge.residual(NOTHING) == (0, (1 - 0.3125) * size) and not judge.right
+    assert rooms[0] == rooms[1] == rooms[2] < 1e-13
+
+
+def test_what_hides_in_a_row_is_told_by_the_row():
+    row, hidden = [1.0, 800.0, -math.inf, -math.inf, math.nan], -math.inf
+    assert list(differing([1.5, 800.0, -1e9, hidden, math.nan], row)) == [(0, 1.5, 1.0)]
+    assert list(differing([1.0, 800.0, 0.0, 55.0, 2.0], row)) == [(3, 55.0, hidden), (4, 2.0, row[4])]
 
 
 def test_what_comes_behind_the_last_step_is_the_result(small):

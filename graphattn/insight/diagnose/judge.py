@@ -13,7 +13,7 @@ What hides cells is one class as in compare, whatever it is: −∞, −1e9, a s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -44,29 +44,31 @@ def allowed_rows(
     refs = [intended.graph.resolve(o.name) for o in observed]
     ranks = [intended.graph.spec(ref).rank for ref in refs]
     plain = [rows_of(value, rank) for value, rank in zip(values, ranks, strict=True)]
-    squares = [[[0.0] * len(row) for row in rows] for rows in plain]
+    spread = [[[0.0] * len(row) for row in rows] for rows in plain]
     for seed in range(runs):
         moved = evaluate(intended, rewrite, refs, disturb=moving(Random(seed), accuracy, intended, seen))
-        for value, rank, rows, into in zip(moved, ranks, plain, squares, strict=True):
-            for a, b, sums in zip(rows, rows_of(value, rank), into, strict=True):
+        for value, rank, rows, into in zip(moved, ranks, plain, spread, strict=True):
+            for a, b, roots in zip(rows, rows_of(value, rank), into, strict=True):
                 for j, (x, y) in enumerate(zip(a, b, strict=True)):
                     apart = y - x
-                    sums[j] += apart * apart if math.isfinite(apart) else 0.0
+                    if apart and math.isfinite(apart):
+                        roots[j] = math.hypot(roots[j], apart)
     return [
-        [_allowed(row, sums, accuracy, runs) for row, sums in zip(rows, into, strict=True)]
-        for rows, into in zip(plain, squares, strict=True)
+        [_allowed(row, roots, accuracy, runs) for row, roots in zip(rows, into, strict=True)]
+        for rows, into in zip(plain, spread, strict=True)
     ]
 
 
-def _allowed(row: Sequence[float], squares: Sequence[float], accuracy: Accuracy, runs: int) -> list[float]:
-    mean = sum(squares) / (len(squares) * runs) if squares and runs else 0.0
+def _allowed(row: Sequence[float], roots: Sequence[float], accuracy: Accuracy, runs: int) -> list[float]:
+    """`roots` are the √(Σ d²) of the cells."""
+    mean = math.hypot(*roots) / math.sqrt(len(roots) * runs) if roots and runs else 0.0
     largest = max((abs(x) for x in row if math.isfinite(x) and not is_masked(x)), default=0.0)
     floor = accuracy.half + FLOOR * accuracy.computed * largest
     return [
         floor
-        + TIMES * math.sqrt((s + 4 * mean) / (runs + 4))
+        + TIMES * math.hypot(root, 2 * mean) / math.sqrt(runs + 4)
         + 4 * accuracy.relative * (abs(x) if abs(x) < 1e300 else 0)
-        for x, s in zip(row, squares, strict=True)
+        for x, root in zip(row, roots, strict=True)
     ]
 
 
@@ -108,18 +110,31 @@ def _moved(value: Any, random: Random, relative: float, absolute: float) -> Any:
     )
 
 
+def differing(a: Sequence[float], b: Sequence[float]) -> Iterator[tuple[int, float, float]]:
+    """(place, x, y) of the cells of two rows that are neither equal nor of one class: both NaN, or both masked.
+    b is a row of what was observed, whose masked cells are −∞."""
+    if a == b:
+        return
+    floor = math.nan  # of b; found where it is needed, once
+    for place, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x == y or (x != x and y != y):
+            continue
+        if y == -math.inf:
+            floor = floor_of(b) if floor != floor else floor
+            if x < floor or is_masked(x):
+                continue
+        yield place, x, y
+
+
 def apart(rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]]) -> float:
     """The largest difference; infinite where one is NaN or infinite and the other is not."""
     largest = 0.0
     for a, b in zip(rows, theirs, strict=True):
-        if a != b:
-            for x, y in zip(a, b, strict=True):
-                if x != y and not _of_one_class(x, y, b):
-                    d = abs(x - y)
-                    if d > largest:
-                        largest = d
-                    elif d != d:
-                        return math.inf
+        for _, x, y in differing(a, b):
+            d = abs(x - y)
+            if d != d:
+                return math.inf
+            largest = max(largest, d)
     return largest
 
 
@@ -128,24 +143,14 @@ def within(
 ) -> bool:
     """Whether the rows are alike, and every cell is as near as it may be; NaN agrees with NaN alone, infinities
     with themselves, and masked cells with masked cells."""
-    if not alike(rows, theirs):
-        return False
-    for a, b, room in zip(rows, theirs, allowed, strict=True):
-        for x, y, most in zip(a, b, room, strict=True):
-            if x != y and not abs(x - y) <= most and not _of_one_class(x, y, b):
-                return False
-    return True
-
-
-def agreeing(
-    rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], allowed: Sequence[Sequence[float]]
-) -> int:
-    """How many cells are as near as they may be."""
-    return sum(
-        x == y or abs(x - y) <= most or _of_one_class(x, y, b)
-        for a, b, room in zip(rows, theirs, allowed, strict=True)
-        for x, y, most in zip(a, b, room, strict=True)
+    return alike(rows, theirs) and not any(
+        _beyond(a, b, room) for a, b, room in zip(rows, theirs, allowed, strict=True)
     )
+
+
+def _beyond(a: Sequence[float], b: Sequence[float], room: Sequence[float]) -> int:
+    """How many cells of a row are not as near as they may be."""
+    return sum(not abs(x - y) <= room[place] for place, x, y in differing(a, b))
 
 
 @dataclass
@@ -214,8 +219,7 @@ class Judge:
         if not alike(self.rows[key], self.observed[key].rows):
             return key, None
         ratios = [
-            max((_ratio(x, y, m, b) for x, y, m in zip(a, b, room, strict=True)), default=0.0)
-            for a, b, room in zip(self.rows[key], self.observed[key].rows, self.strict[key], strict=True)
+            _ratio(*row) for row in zip(self.rows[key], self.observed[key].rows, self.strict[key], strict=True)
         ]
         row = max(range(len(ratios)), key=ratios.__getitem__) if ratios else 0
         return key, row if self.ranks[key] == 2 else None
@@ -269,11 +273,10 @@ class Judge:
         rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
         if not alike(rows, theirs):
             return 0, math.inf
-        total = sum(
-            (x - y) ** 2 for a, b in zip(rows, theirs, strict=True) for x, y in zip(a, b, strict=True)
-            if x != y and not _of_one_class(x, y, b)
-        )  # fmt: skip
-        return agreeing(rows, theirs, self.strict[key]), math.sqrt(total) if total == total else math.inf
+        places = list(zip(rows, theirs, self.strict[key], strict=True))
+        left = math.hypot(*(x - y for a, b, _ in places for _, x, y in differing(a, b)))
+        agreeing = sum(len(a) - _beyond(a, b, room) for a, b, room in places)
+        return agreeing, left if left == left else math.inf
 
 
 def _hidden(observed: Observed) -> Observed:
@@ -294,32 +297,16 @@ def widest(room: Sequence[Sequence[float]], rows: Sequence[Sequence[float]]) -> 
     return [[most] * len(row) for row in rows]
 
 
-def _of_one_class(x: float, y: float, row: Sequence[float]) -> bool:
-    """Whether two cells that are not near are both NaN, or both masked: y stands in a row of what was observed,
-    whose masked cells are −∞."""
-    if y == -math.inf:
-        return is_masked(x) or x < floor_of(row)
-    return x != x and y != y
-
-
-def _ratio(x: float, y: float, most: float, row: Sequence[float]) -> float:
-    if x == y or _of_one_class(x, y, row):
-        return 0.0
-    d = abs(x - y)
-    return d / (most or 5e-324) if d == d else 1e300
+def _ratio(a: Sequence[float], b: Sequence[float], room: Sequence[float]) -> float:
+    """How many times what is allowed a cell of a row is off, at most."""
+    ratios = ((abs(x - y), room[place] or 5e-324) for place, x, y in differing(a, b))
+    return max((d / most if d == d else 1e300 for d, most in ratios), default=0.0)
 
 
 def _apart_by(
     rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], room: Sequence[Sequence[float]]
 ) -> float:
-    return max(
-        (
-            _ratio(x, y, m, b)
-            for a, b, space in zip(rows, theirs, room, strict=True)
-            for x, y, m in zip(a, b, space, strict=True)
-        ),
-        default=0.0,
-    )
+    return max(map(_ratio, rows, theirs, room), default=0.0)
 
 
 def _wide(room: Sequence[float], half: float, times: float) -> float:
@@ -329,6 +316,4 @@ def _wide(room: Sequence[float], half: float, times: float) -> float:
 
 def near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
     """Whether a row is that near."""
-    return len(row) == len(theirs) and not any(
-        x != y and not abs(x - y) <= most and not _of_one_class(x, y, theirs) for x, y in zip(row, theirs)
-    )
+    return len(row) == len(theirs) and all(abs(x - y) <= most for _, x, y in differing(row, theirs))
