@@ -120,6 +120,8 @@ class Declared:
     """What is wrong and how to mend it, in words of its own."""
     price: float = 1.2
     """What it costs to believe, against 1 for the likeliest changes of one attribute."""
+    only_nan: bool = False
+    """Of a guise: whether all that it ever gives otherwise is NaN."""
 
 
 @dataclass(frozen=True)

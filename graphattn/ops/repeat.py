@@ -11,7 +11,7 @@ from ..core import masks
 from ..core.axes import Spec, need_rank, need_size, position
 from ..core.cells import Cell
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, times: int, *, axis: int) -> Spec:
@@ -42,6 +42,10 @@ def onnx(o, x, *, times, axis):
     return o.Reshape(wide, (*x.shape[:place], x.shape[place] * times, *x.shape[place + 1 :]))
 
 
+def tiled(g, x, *, times, axis):
+    return g.concat(*[x] * times, axis=axis) if times > 1 else None
+
+
 def explain(index, x: Spec, *, times, axis):
     place = position(axis, x.rank)
     return Cell(0, (*index[:place], index[place] // times, *index[place + 1 :]))
@@ -66,6 +70,7 @@ register(
         cost=lambda x, **_: 0,
         masked=masks.moved,
         moves=True,
+        mistakes=(Declared("tiled", "with the whole, not each slice, repeated", tiled, price=1.05),),
         note=lambda x, *, times, axis: f"× {times}",
         samples=(
             Sample((matrix,), {"times": 2, "axis": 0}),

@@ -16,7 +16,7 @@ from ..core.cells import Apply, Cell, Literal, divide, exp, maximum, named, subt
 from ..core.elementwise import times
 from ..core.errors import Rejected, suggest
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 from ..core.reductions import along_axis, folded, line, nothing_visible
 from ..core.words import shown
 
@@ -55,6 +55,10 @@ def expand(g, x, *, axis, empty):
     if some is not None:
         total = g.where(some, total, g.constant(1, name="one"), name="safe_total")
     return g.divide(raised, total, name="quotient")
+
+
+def nan_where_empty(g, x, *, axis, empty):
+    return None if empty == "nan" else g.softmax(x, axis=axis, empty="nan")
 
 
 def gradient(g, dy, y, x, *, axis, empty):
@@ -114,6 +118,7 @@ register(
             "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
         ),
         values={"empty": EMPTY},
+        guises=(Declared("NaN", "with NaN in rows that see nothing and", nan_where_empty, only_nan=True),),
         samples=(
             Sample((matrix,)),
             Sample((matrix,), {"axis": 0}),

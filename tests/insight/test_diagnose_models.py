@@ -132,7 +132,7 @@ def cube():
 
 @pytest.mark.parametrize("wrong, words", [
     (lambda v: v * v * v, "factor=1.0 instead of 2.0 in the cube y"),
-    (lambda v: 2 * v * v, "without x in the multiply y.cubed"),
+    (lambda v: 2 * v * v, "without x in the multiply cubed of the cube y"),
     (lambda v: 2 * v * max(v, 0.0), "with the square of the positive side in the cube y"),
 ])  # fmt: skip
 def test_an_op_that_is_added_brings_its_diagnosis(cube, wrong, words):

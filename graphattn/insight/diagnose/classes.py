@@ -17,40 +17,74 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
 from ..variants import Intended, Rewrite, evaluate
+from ..variants.groups import numbered
 from .cut import uncut
 from .search import Hit
 
 SAME = 1e-9
+WORSE = 4.0
+"""How many times farther off than the best match says nothing yet."""
+DECADE = 0.1
+"""What ten times as far off costs, as a price."""
 
 
 def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hit], Mapping[str, Any] | None]]:
-    """The hits by function, the likeliest first; with each an input that tells it from those before it."""
-    ordered = sorted(hits, key=lambda hit: (round(hit.price, 6), len(hit.rewrite.nodes)))
-    found: list[tuple[list[Hit], Mapping[str, Any] | None]] = []
-    others = [other_feeds(hits[0].level.whole, feeds, seed) for seed in (1, 2)] if hits else []
-    values: list[list[Any]] = []
-    for hit in ordered:
+    """The hits by function, the likeliest first; with each an input that tells it from the first. A function
+    that leaves much more of the difference than another is the less likely."""
+    if not hits:
+        return []
+    others = [other_feeds(hits[0].level.whole, feeds, seed) for seed in (1, 2)]
+    groups: list[list[Hit]] = []
+    values: list[list[list[Any] | None]] = []
+    for hit in sorted(hits, key=lambda hit: (round(hit.price, 6), len(hit.rewrite.nodes))):
         given = [_results(hit, other) for other in others]
-        for (group, _), known in zip(found, values, strict=True):
-            if all(_same(a, b) for a, b in zip(given, known, strict=True)):
+        for group, known in zip(groups, values, strict=True):
+            if all(map(_same, given, known)):
                 group.insert(0 if _within(hit, group[0]) else len(group), hit)
                 break
         else:
-            tells = (
-                next((o for o, a, b in zip(others, given, values[0], strict=True) if not _same(a, b)), None)
-                if values
-                else None
-            )
-            found.append(([hit], tells))
+            groups.append([hit])
             values.append(given)
-    return found
+    costs = _costs(groups)
+    order = sorted(range(len(groups)), key=lambda i: (round(costs[i], 6), i))
+    first = values[order[0]]
+    return [(groups[i], None if i == order[0] else _telling(others, values[i], first)) for i in order]
+
+
+def _costs(groups: Sequence[list[Hit]]) -> list[float]:
+    """What it costs to believe in each group: the price of its best, and how much worse its match is."""
+    left = [_left(group[0]) for group in groups]
+    least = max(min(left), _rounding(groups[0][0]))
+    return [
+        group[0].price + (DECADE * math.log10(own / least) if own > WORSE * least else 0.0)
+        for group, own in zip(groups, left, strict=True)
+    ]
+
+
+def _left(hit: Hit) -> float:
+    """How large the rest of the difference is, over all cells of the first tensor that differs."""
+    return hit.error if hit.made is not None else hit.level.judge.residual(hit.rewrite)[1]
+
+
+def _rounding(hit: Hit) -> float:
+    """What rounding what was observed makes of it, over all cells of that tensor, at the least."""
+    judge, accuracy = hit.level.judge, hit.level.accuracy
+    cells = [x for row in judge.observed[judge.key].rows for x in row if math.isfinite(x)]
+    return max(accuracy.relative * math.hypot(*cells), accuracy.half * math.sqrt(len(cells))) / 4 or SAME
+
+
+def _telling(
+    others: Sequence[Mapping[str, Any]], a: Sequence[list[Any] | None], b: Sequence[list[Any] | None]
+) -> Mapping[str, Any] | None:
+    """The first inputs on which two functions differ."""
+    return next((fed for fed, x, y in zip(others, a, b, strict=True) if not _same(x, y)), None)
 
 
 def _within(hit: Hit, other: Hit) -> bool:
     """Whether it is about fewer nodes, and changes none but those that another changes: the rest does not
-    matter."""
+    matter. Of one step in several heads it is still likelier that it is wrong in all."""
     nodes, more = ({name for v in h.variants for name in v.nodes} for h in (hit, other))
-    return nodes < more and _changed(hit) <= _changed(other)
+    return nodes < more and not numbered(more) and _changed(hit) <= _changed(other)
 
 
 def _changed(hit: Hit) -> set[str]:

@@ -29,6 +29,8 @@ TIMES = 8.0
 """K and L of the rule."""
 FEW, NEARLY = 2, 100.0
 """Runs enough to see that something is far off, and how many times what is allowed is not far."""
+FAR = 10.0
+"""How many times what few runs allow no more runs will."""
 FLOOR = 16.0
 """How many rounding units of a row's largest cell any cell of it may be off: sums that cancel."""
 PRINTED = 4.0
@@ -244,6 +246,12 @@ class Judge:
                 return False
         return True
 
+    def nearly(self, rewrite: Rewrite) -> bool:
+        """Whether a variant gives every cell as exactly as the intended graph would have to."""
+        values = evaluate(self.intended, rewrite, self.refs)
+        rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
+        return all(within(r, o.rows, s) for r, o, s in zip(rows, self.observed, self.strict, strict=True))
+
     def closely(self, rewrite: Rewrite) -> float | None:
         """The largest difference left where a variant is it, None where it is not."""
         missed, error = self.misses(rewrite)
@@ -254,13 +262,14 @@ class Judge:
         values = evaluate(self.intended, rewrite, self.refs)
         rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
         missed: list[int] = []
-        for runs in (0, RUNS):  # mostly the same number, and nothing need be measured
+        for runs in (0, FEW, RUNS):  # mostly the same number, and nothing need be measured
             room = allowed_rows(self.intended, rewrite, self.observed, values, self.accuracy, self.seen, runs)
             missed = [
                 place for place, (r, o, s) in enumerate(zip(rows, self.observed, room, strict=True))
                 if not within(r, o.rows, s)
             ]  # fmt: skip
-            if not missed:
+            far = runs and any(_is_far(rows[place], self.observed[place].rows, room[place]) for place in missed)
+            if far or not missed:
                 break
         given = [place for place in range(len(rows)) if place not in missed]
         error = max((apart(rows[place], self.observed[place].rows) for place in given), default=0.0)
@@ -307,6 +316,12 @@ def _apart_by(
     rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], room: Sequence[Sequence[float]]
 ) -> float:
     return max(map(_ratio, rows, theirs, room), default=0.0)
+
+
+def _is_far(
+    rows: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], room: Sequence[Sequence[float]]
+) -> bool:
+    return not alike(rows, theirs) or _apart_by(rows, theirs, room) > FAR
 
 
 def _wide(room: Sequence[float], half: float, times: float) -> float:

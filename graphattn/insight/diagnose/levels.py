@@ -136,7 +136,8 @@ def levels(
     yield make("op", op, rules=rules)
     if primitive is not op:
         yield make("primitive", primitive, known=(op,))
-    for words, guised in _guises(op, feeds):
+    nan = any(cell != cell for o in observed for row in o.rows for cell in row)
+    for words, guised in _guises(op, feeds, nan):
         yield make("guise", guised, guise=words)
     coarse = [graph.at(level) for level in ("head", "block")]
     for which in (coarse[0], *coarse[1:]):
@@ -145,8 +146,9 @@ def levels(
             op = which
 
 
-def _guises(op: Graph, feeds: Mapping[str, Any]) -> Iterator[tuple[str, Graph]]:
-    """The graph with all nodes of a role written in another guise that their op declares."""
+def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[str, Graph]]:
+    """The graph with all nodes of a role written in another guise that their op declares; `nan`: also in those
+    that show in NaN alone."""
     if not any(node.op.guises for node in op.nodes.values()):
         return
     intended = Intended(op, feeds)
@@ -155,4 +157,5 @@ def _guises(op: Graph, feeds: Mapping[str, Any]) -> Iterator[tuple[str, Graph]]:
         if intended.graph.nodes[group[0]].op.guises and done.isdisjoint(group):
             done.update(group)
             for guise, rewrite in guises(intended, group):
-                yield guise.phrase, rewrite.graph(op)
+                if nan or not guise.only_nan:
+                    yield guise.phrase, rewrite.graph(op)

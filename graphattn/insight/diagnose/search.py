@@ -14,14 +14,15 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ..variants import UNLIKELY, Rewrite, Variant
 from ..variants.clock import Clock
+from ..variants.groups import numbered
 from .backward import Backward, fits
 from .levels import Level
 
 BAND = 0.3
 """How much dearer than the best a finding may be."""
 LESS = 8
-CLOSE_LOOKS = 60
-"""The most variants that are measured closely at one level."""
+CLOSE_LOOKS = 24
+"""The most variants that are measured closely, but for those that are as near as the intended graph may be."""
 Say = Callable[[str], None]
 
 
@@ -81,7 +82,8 @@ class Search:
         return hits + [less for hit in hits[:4] for less in self._less(hit)]
 
     def _less(self, hit: Hit) -> list[Hit]:
-        """The same done to fewer of the nodes, where that explains it too: the others do not matter."""
+        """The same done to fewer of the nodes, where that explains it too: the others do not matter. Of one
+        step in several heads it is still likelier that it is wrong in all."""
         (variant,) = hit.variants
         if not 1 < len(variant.nodes) <= LESS:
             return []
@@ -90,7 +92,7 @@ class Search:
             if other.kind == variant.kind and set(other.nodes) < set(variant.nodes):
                 less = self.look(hit.level, (other,))
                 if less is not None:
-                    other.price = variant.price - 0.01
+                    other.price = variant.price + (0.01 if numbered(variant.nodes) else -0.01)
                     found.append(less)
         return found
 
@@ -117,9 +119,11 @@ class Search:
         self.tried += 1
         try:
             rewrite = chosen[0].make() if rewrite is None else rewrite
-            if not level.judge.roughly(rewrite) or self.looked > CLOSE_LOOKS:
+            if not level.judge.roughly(rewrite):
                 return None
             self.looked += 1
+            if self.looked > CLOSE_LOOKS and not level.judge.nearly(rewrite):
+                return None
             error = level.judge.closely(rewrite)
             if error is None or (level.stands and level.misses(rewrite) and level.judged is None):
                 return None

@@ -26,8 +26,8 @@ def all_at_once(search: Search, stages: Sequence[Level], found: Mapping[str, Seq
         level = next((stage for stage in stages if all(hit.level.whole is stage.whole for hit in chosen)), None)
         rewrite = None if level is None else _merged(level, chosen)
         if level is not None and rewrite is not None:
-            variants = tuple(variant for hit in chosen for variant in hit.variants)
-            hit = search.look(level, variants, rewrite)
+            variants = {variant.phrase: variant for hit in chosen for variant in hit.variants}  # each once
+            hit = search.look(level, tuple(variants.values()), rewrite)
             hits += [] if hit is None else [hit]
     return hits
 

@@ -87,9 +87,10 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
                 words = f"with {{the}} {told}"
                 yield Option((port, way, "°"), words, 1.5, _applying("scale", port, {way: math.pi / 180}))
         yield Option((port, "squared"), "with {the} squared", 1.9, _squared(port))
-        for value in (1, -1):
+        table = not node.operands and not node.op.fed  # positions that count from 1, or from behind the padding
+        for value in (1, -1, 2) if table else (1, -1):
             words = f"with {value} added to {{the}}"
-            price = 2.0 if node.operands or node.op.fed else 1.5  # a table: positions that count from 1
+            price = 1.5 if table else 2.0
             yield Option((port, "add", value), words, price, _adding(port, value))
 
 

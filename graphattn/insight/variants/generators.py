@@ -11,6 +11,7 @@ from .axes import axes
 from .cache import cache
 from .constants import constants
 from .declared import declared
+from .folded import folded
 from .full_width import full_width
 from .groups import Group
 from .heads import heads
@@ -30,7 +31,7 @@ from .swap import swap
 from .variant import Generator, Variant
 
 GENERATORS: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, operands, heads, full_width, axes, swap, reading, move, sibling,
+    skip, attributes, declared, masks, operands, heads, folded, full_width, axes, swap, reading, move, sibling,
     constants, indices, rounding, cache, padding, tables, repeat, added, factors, shift,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""

@@ -9,6 +9,7 @@ A group is the names of its nodes, in the order of the graph.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import combinations
 
 from ...core.graph import Graph, Node, Ref
@@ -133,6 +134,11 @@ def _key(node: Node, kinds: dict[str, int]) -> object:
         return node.op.name, shapes
     operands = tuple(None if ref is None else kinds[ref.node] for ref in node.operands)
     return node.op.name, shapes, operands, repr(sorted(node.attributes.items()))
+
+
+def numbered(names: Iterable[str]) -> bool:
+    """Whether names differ in their numbers alone: one step in every head, in every layer."""
+    return len({NUMBER.sub("*", name) for name in names}) == 1
 
 
 def spoken(names: tuple[str, ...] | list[str]) -> str:

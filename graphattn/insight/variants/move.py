@@ -131,6 +131,14 @@ def _layout(intended: Intended, node: Node, slot: int, down: bool) -> Node | Non
 
 def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[object, ...], Ref, float]]:
     """Tensors near by that the step could stand on: (how they stand to it, tensor, price)."""
+    source = node.operands[slot]
+    beside: set[Ref] = set()
+    for name, used in intended.users.get(source, ()) if source is not None else ():
+        user = intended.graph.nodes[name]
+        fits = len(user.ports) == 1 and like(user.outputs[0], node.outputs[0])
+        if fits and name != node.name and Ref(name) not in beside:
+            beside.add(Ref(name))
+            yield ("beside", user.op.name, used), Ref(name), 1.2
     here = [(Ref(node.name), ())]
     seen = {Ref(node.name)}
     for away in range(1, AWAY + 1):
@@ -144,15 +152,9 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
                         seen.add(made)
                         key = (*way, user.op.name, used, port)
                         following.append((made, key))
-                        yield ("after", key), made, 1.25 + 0.1 * away
+                        if made not in beside:
+                            yield ("after", key), made, 1.25 + 0.1 * away
         here = following[:8]
-    source = node.operands[slot]
-    for name, used in intended.users.get(source, ()) if source is not None else ():
-        user = intended.graph.nodes[name]
-        fits = len(user.ports) == 1 and like(user.outputs[0], node.outputs[0])
-        if fits and name != node.name and Ref(name) not in seen:
-            seen.add(Ref(name))
-            yield ("beside", user.op.name, used), Ref(name), 1.2
     now = source
     for away in range(1, AWAY + 1):
         producer = intended.graph.nodes[now.node] if now is not None else None

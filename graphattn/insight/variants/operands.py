@@ -38,6 +38,9 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         if not parameter.required and not parameter.variadic:
             words = f"without {called} ({{{slot}}}) in {{the}}"
             yield Option((slot, "dropped"), words, 1.0, lambda d, n, s=slot: d.operand(n, s, None))
+            if spec.kind == "float":
+                words = f"with {called} ({{{slot}}}) twice in {{the}}"
+                yield Option((slot, "twice"), words, 1.1, lambda d, n, s=slot: _twice(d, n, s))
         if parameter.variadic and not slot and spec.rank > 1 and len(node.operands) > 1:
             words = "with all that {the} takes transposed"
             yield Option("all transposed", words, 1.2, _all_transposed)
@@ -47,6 +50,11 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         yield from _elsewhere(intended, node, slot, ref)
     yield from _peers(intended, node)
     yield from _sizes(intended, node)
+
+
+def _twice(draft: Draft, node: Node, slot: int) -> None:
+    ref = draft.node(node.name).operands[slot]
+    draft.operand(node, slot, draft.add("scale", [ref], {"multiply": 2}, near=node, name="twice"))
 
 
 def _peers(intended: Intended, node: Node) -> Iterator[Option]:

@@ -9,13 +9,47 @@ from itertools import permutations
 
 from ...core.graph import Node, Ref
 from .draft import Draft
-from .groups import Group
+from .groups import Group, spoken
 from .intended import Intended
-from .variant import Option, Variant, each, like
+from .variant import Option, Variant, each, like, one, the
 
 
 def reading(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("reading", _options, intended, group)
+    yield from _there_and_back(intended, group)
+
+
+def _there_and_back(intended: Intended, group: Group) -> Iterator[Variant]:
+    """Cut into heads and put together again, both by a reshape."""
+    nodes = [intended.graph.nodes[name] for name in group]
+    if any(len(node.ports) < 2 or node.outputs[0].rank < 2 for node in nodes):
+        return
+    below = [
+        node for node in intended.graph.nodes.values()
+        if all(intended.depends(node.name, on=name) for name in group) and _gathers(intended, node, nodes)
+    ]  # fmt: skip
+    steps = [*nodes, *below]
+    tables = [{option.key: option.apply for option in _options(intended, node)} for node in steps]
+    if not below or not all("blocks" in table for table in tables):
+        return
+
+    def act(draft: Draft) -> None:
+        for node, table in zip(steps, tables, strict=True):
+            table["blocks"](draft, node)
+
+    words = (
+        f"with {the(intended, group)} and {spoken(tuple(n.name for n in below))} reshaped, without transposes"
+    )
+    yield Variant("reading", words, 1.25, tuple(node.name for node in steps), one(intended, act))
+
+
+def _gathers(intended: Intended, node: Node, cut: list[Node]) -> bool:
+    """Whether a step puts side by side as many tensors, and such, as others cut."""
+    refs = [ref for ref in node.operands if ref is not None]
+    part = cut[0].outputs[0]
+    return node.op.moves and len(refs) == max(len(n.ports) for n in cut) and all(
+        like(intended.spec(ref), part) for ref in refs
+    )  # fmt: skip
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:

@@ -11,7 +11,7 @@ from ...core.op import LEVELS, OPS, Op
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each, of_parameters
+from .variant import Option, Variant, each, like, of_parameters
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide")
 """Two numbers in, one out: families of their own in pictures, one kind here."""
@@ -23,12 +23,28 @@ def sibling(intended: Intended, group: Group) -> Iterator[Variant]:
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
     yield from _table(intended, node)
+    if (
+        node.op.family == "function"
+        and len(node.operands) == 1
+        and like(node.outputs[0], _given(intended, node))
+    ):
+        yield Option("square", "with the square instead of {the}", 1.4, _squared)
     for op in siblings(node.op):
         yield Option(op.name, f"with {op.title} instead of {{the}}", 1.3, _becoming(op, {}))
         for name, value in _words(op):
             if name not in node.op.defaults:
                 words = f"with {op.title} ({name}={value}) instead of {{the}}"
                 yield Option((op.name, name, value), words, 1.35, _becoming(op, {name: value}))
+
+
+def _given(intended: Intended, node: Node) -> Spec:
+    (ref,) = node.operands
+    assert ref is not None
+    return intended.spec(ref)
+
+
+def _squared(draft: Draft, node: Node) -> None:
+    draft.change(node, op=OPS["multiply"], operands=draft.node(node.name).operands * 2)
 
 
 def _table(intended: Intended, node: Node) -> Iterator[Option]:

@@ -18,15 +18,15 @@ def skip(intended: Intended, group: Group) -> Iterator[Variant]:
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
     slots = through(intended, node)
     given = [slot for slot, ref in enumerate(node.operands) if ref is not None]
-    if not slots and len(given) == 1 and len(node.ports) == 1:
+    narrowed = not slots and len(given) == 1 and len(node.ports) == 1  # the result is of another shape
+    if narrowed:
         slots = given if intended.spec(node.operands[0]).kind == node.outputs[0].kind else []  # pyright: ignore
     for slot in slots:
         left = [f"{{{s}}}" for s in given if s != slot]
         both = len(slots) > 1
         words = f"without {' and '.join(left)} in {{the}}" if both else "without {the}"
-        yield Option(
-            slot, words, 1.0 + 0.1 * (both and slot), lambda draft, node, slot=slot: _by(draft, node, slot)
-        )
+        price = 1.0 + 0.1 * (narrowed or (both and slot))
+        yield Option(slot, words, price, lambda draft, node, slot=slot: _by(draft, node, slot))
 
 
 def _by(draft: Draft, node: Node, slot: int) -> None:
