@@ -2,8 +2,8 @@
 
     npz_bytes({"x": (Spec((2,)), [1.0, 2.0])}) -> bytes
 
-Floats are doubles, ints 64 bits, bools a byte each. The same tensors give the same bytes. More numbers than are
-read back from one file (`limits.need_read`) are refused.
+Floats are doubles, ints 64 bits, bools a byte each. The same tensors give the same bytes. More than is read
+back from one file (`core.limits`) is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.errors import GraphError
-from graphattn.core.limits import need_read
+from graphattn.core.limits import need_bytes, need_read
 from graphattn.core.trace import Trace
 
 Tensors = Mapping[str, tuple[Spec, Any]]
@@ -36,6 +36,14 @@ def npz_bytes(tensors: Tensors) -> bytes:
             member = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
             member.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(member, _npy(name, spec, value))
+    return readable(file)
+
+
+def readable(file: io.BytesIO) -> bytes:
+    """The bytes of an .npz file; a `GraphError` where it holds more than is read back."""
+    with zipfile.ZipFile(file) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    need_bytes("the .npz file", max(unpacked, file.getbuffer().nbytes), instead="")
     return file.getvalue()
 
 
@@ -53,6 +61,7 @@ def safetensors_bytes(tensors: Tensors) -> bytes:
         header[name] = {"dtype": CODES[spec.kind][2], "shape": list(spec.shape), "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
+    need_bytes("the .safetensors file", 8 + len(text) + end, instead="")
     return b"".join([struct.pack("<Q", len(text)), text, *cells])
 
 

@@ -19,7 +19,7 @@ from graphattn.core.tensor_file import NPZ_EXTRA, read_tensors
 from graphattn.core.trace import Trace
 from graphattn.dumps.assembly import place
 from graphattn.dumps.graph_json import json_text, read_json
-from graphattn.dumps.tensor_bytes import npz_bytes, recorded
+from graphattn.dumps.tensor_bytes import npz_bytes, readable, recorded
 from graphattn.dumps.trace_json import trace_data, trace_of
 
 
@@ -38,7 +38,7 @@ def trace_npz(trace: Trace) -> bytes:
         member = zipfile.ZipInfo(NPZ_EXTRA, (1980, 1, 1, 0, 0, 0))
         member.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(member, rest)
-    return file.getvalue()
+    return readable(file)
 
 
 def read_trace_npz(path: str | Path) -> Trace:

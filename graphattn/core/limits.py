@@ -53,12 +53,13 @@ def need_read(what: str, cells: int) -> None:
         raise GraphError(f"{what} {cells:,} cells or more; expected at most {most_read():,} ({ANOTHER})")
 
 
-def need_bytes(what: str, count: int) -> None:
-    """Raise a `GraphError` for a dump that is too large to be read back; `what` begins the sentence."""
+def need_bytes(what: str, count: int, instead: str = ", .npz,") -> None:
+    """Raise a `GraphError` for a dump that is too large to be read back; `what` begins the sentence, `instead`
+    is a smaller form."""
     if count > most_bytes():
         raise GraphError(
             f"{what} would take {count:,} bytes, and {most_bytes():,} are read back; expected fewer tensors"
-            f" (only=…), .npz, or another limit ({VARIABLE} in the environment)"
+            f" (only=…){instead} or another limit ({VARIABLE} in the environment)"
         )
 
 

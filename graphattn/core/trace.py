@@ -292,7 +292,7 @@ class Trace:
         if not isinstance(values, Mapping):
             raise GraphError(f"values is {typed(values)}; expected a dict of tensors by name")
         numbers = of(numbers)
-        plan = plan_of(graph, numbers)
+        plan = plan_of(graph, numbers, deferred=True)
         recording = Recording(plan, (need_place(plan, name) for name in patched))
         trace = cls(recording, labels)
         recording.values = [None] * plan.size

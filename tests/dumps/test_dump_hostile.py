@@ -6,6 +6,7 @@ import json
 import pytest
 
 from graphattn import Graph, GraphError, run
+from graphattn.core.limits import ANOTHER
 from graphattn.core.words import typed
 from graphattn.dumps.graph_json import graph_json, read_graph_json
 from graphattn.dumps.graph_text import parse_graph
@@ -367,7 +368,7 @@ def test_a_trace_that_was_cut_off_anywhere(trace):
 def test_tensors_of_the_graph_that_would_fill_the_memory():
     g = Graph("big")
     g.causal_mask(10**6)
-    told = "causal_mask 'causal_mask' has 1000000000000 cells; expected at most 50000000"
+    told = f"causal_mask 'causal_mask' has 1000000000000 cells; expected at most 50000000 ({ANOTHER})"
     assert refused(read_trace, f"graphattn trace 1 exact\n{g}\nend\n") == f"trace text: {told}"
     data = {"format": "graphattn trace", "version": 1, "graph": json.loads(graph_json(g)), "steps": []}
     assert refused(read_trace_json, json.dumps(data)) == f"trace JSON: {told}"

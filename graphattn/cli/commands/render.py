@@ -35,7 +35,8 @@ def command(level: str | None, theme: str, values: bool, output: str | None, **s
         if not (is_model and option == "feed_files")
     ):
         raise GraphError(
-            "--seed, --feeds, --allow-nonfinite, --labels and --patch are for a run; expected --values too"
+            "--seed, --feeds, --allow-nonfinite, --labels and --patch are for a run;"
+            " expected --values beside them"
         )
     from graphattn.dumps.picture import render
 
