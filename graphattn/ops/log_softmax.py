@@ -14,7 +14,7 @@ from ..core.axes import Spec, position
 from ..core.cells import Cell, exp, log, maximum, named, subtract, total
 from ..core.elementwise import times
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 from ..core.reductions import along_axis, folded, line, nothing_visible
 
 
@@ -40,6 +40,11 @@ def expand(g, x, *, axis):
     shifted = g.subtract(x, g.reduce_max(x, axis=axis, name="peak"), name="shifted")
     total = g.reduce_sum(g.exp(shifted, name="raised"), axis=axis, name="total")
     return g.subtract(shifted, g.log(total, name="log_total"), name="logarithm")
+
+
+def each_by_itself(g, x, *, axis):
+    """ln σ(x): binary cross entropy."""
+    return g.log(g.sigmoid(x))
 
 
 def gradient(g, dy, y, x, *, axis):
@@ -88,6 +93,14 @@ register(
         masked=masks.first,
         warn=warn,
         range=(-math.inf, 0.0),
+        mistakes=(
+            Declared(
+                "binary",
+                "with ln σ(x) for each score by itself, a binary cross entropy,",
+                each_by_itself,
+                "The scores of one row share a softmax: the probabilities of all classes sum to 1.",
+            ),
+        ),
         note=lambda x, *, axis: "" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}",
         samples=(
             Sample((matrix,)),

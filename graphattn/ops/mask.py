@@ -132,8 +132,8 @@ register(
         cost=lambda x, mask: shape(x, mask).size if mask.kind == "float" else 0,
         masked=masked,
         guises=(
-            Declared("filled with −1e9", "with hidden cells at −1e9 and", filled),
-            Declared("plus −1e9", "with −1e9 added to hidden cells and", added),
+            Declared("filled with −1e9", "with hidden cells at −1e9", filled),
+            Declared("plus −1e9", "with −1e9 added to hidden cells", added),
         ),
         warn=warn,
         samples=(

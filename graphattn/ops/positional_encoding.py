@@ -97,6 +97,12 @@ def floored_alone(g, *, n, d):
     return table(g, n, d, exponent=lambda i, d: (-2 * i, math.log(10000)))
 
 
+def over_features(g, *, n, d):
+    """The table of d positions and n features, turned over."""
+    table = g.slice(g.positional_encoding(d, n + n % 2), f":, :{n}")
+    return g.transpose(table)
+
+
 def explain(index, *, n, d):
     p, j = index
     exponent = divide(Literal(-(j - j % 2)), Literal(d))
@@ -119,6 +125,9 @@ register(
         cost=lambda *, n, d: 2 * n * d + 3 * d,
         range=(-1.0, 1.0),
         mistakes=(
+            Declared(
+                "transposed", "with positions along the features and features along the tokens", over_features
+            ),
             Declared(
                 "halves",
                 "with the sines first and then the cosines",

@@ -7,11 +7,18 @@ from ..core.axes import Spec
 from ..core.cells import Apply, Cell, Literal, where
 from ..core.elementwise import unary
 from ..core.numbers import Numbers
-from ..core.op import register
+from ..core.op import Declared, register
 
 
 def relu(x, zero, less):
     return x if less(zero, x) or x != x else zero
+
+
+def leaky(slope):
+    def build(g, x):
+        return g.where(g.is_positive(x), x, g.scale(x, multiply=slope))
+
+    return Declared(f"leaky {slope}", f"with {slope} x for x below 0, a leaky ReLU,", build)
 
 
 def explain(index, x: Spec):
@@ -26,5 +33,6 @@ register(
     unary(
         "relu", "⌐", "y = max(x, 0)", function, explain=explain, onnx="Relu", range=(0.0, math.inf),
         gradient=lambda g, dy, y, x: (g.where(g.is_positive(x), dy, g.constant(0)),),
+        mistakes=(leaky(0.01), leaky(0.1), leaky(0.2)),
     )
 )  # fmt: skip

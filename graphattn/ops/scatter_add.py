@@ -14,7 +14,7 @@ from ..core.cells import Apply, Cell, Literal
 from ..core.errors import GraphError, Rejected
 from ..core.nested import flat, indices
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, ids: Spec, *, rows: int) -> Spec:
@@ -40,6 +40,17 @@ def scatter_add(x, ids, rank, rows, width, total):
 
 def kernel(numbers: Numbers, x: Spec, ids: Spec, *, rows) -> Kernel:
     return Kernel(scatter_add, x.rank, ids.rank, rank=x.rank, rows=rows, width=x.shape[-1], total=numbers.total)
+
+
+def last_alone(g, x, ids, *, rows):
+    """Of rows with one index the last alone counts, as in numpy's y[ids] += x."""
+    n = prod(ids.shape)
+    x, ids = g.reshape(x, (n, x.shape[-1])), g.reshape(ids, (n,))
+    again = g.equal(g.reshape(ids, (n, 1)), g.reshape(ids, (1, n)))
+    later = g.logical_and(again, g.logical_not(g.causal_mask(n)))
+    one, zero = g.constant(1.0), g.constant(0.0)
+    written_over = g.is_positive(g.reduce_max(g.where(later, one, zero)))
+    return g.scatter_add(g.where(written_over, zero, x), ids, rows=rows)
 
 
 def gradient(g, dy, y, x, ids, *, rows):
@@ -74,6 +85,7 @@ register(
         kernel=kernel,
         onnx=onnx,
         linear=(("x",),),
+        mistakes=(Declared("written over", "with rows of one index written over, not summed,", last_alone),),
         gradient=gradient,
         explain=explain,
         cost=lambda x, ids, *, rows: x.size,

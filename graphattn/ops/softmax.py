@@ -61,6 +61,11 @@ def nan_where_empty(g, x, *, axis, empty):
     return None if empty == "nan" else g.softmax(x, axis=axis, empty="nan")
 
 
+def each_by_itself(g, x, *, axis, empty):
+    """σ(x) of every score."""
+    return g.sigmoid(x)
+
+
 def gradient(g, dy, y, x, *, axis, empty):
     """dx = y · (dy − Σ dy · y); behind a weight of 0, dy may be anything."""
     inner = g.reduce_sum(times(g, dy, y, name="weighted"), axis=axis, name="inner")
@@ -114,11 +119,14 @@ register(
         masked=masks.first,
         warn=warn,
         range=(0.0, 1.0),
+        mistakes=(
+            Declared("sigmoid", "with a sigmoid of each score by itself, no row's sum,", each_by_itself),
+        ),
         note=lambda x, *, axis, empty: (
             "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
         ),
         values={"empty": EMPTY},
-        guises=(Declared("NaN", "with NaN in rows that see nothing and", nan_where_empty, only_nan=True),),
+        guises=(Declared("NaN", "with NaN in rows that see nothing", nan_where_empty, only_nan=True),),
         samples=(
             Sample((matrix,)),
             Sample((matrix,), {"axis": 0}),

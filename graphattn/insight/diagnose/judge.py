@@ -182,11 +182,19 @@ class Judge:
         ):
             self.strict = self._room(RUNS)
         times = PRINTED if self.seen and self.accuracy.coarse else self.accuracy.loose
-        self.loose = [[_wide(room, self.accuracy.half, times) for room in rows] for rows in self.strict]
+        self.loose = [
+            [max(_wide(room, self.accuracy.half, times), self._floor(row)) for room, row in zip(rooms, o.rows)]
+            for rooms, o in zip(self.strict, self.observed, strict=True)
+        ]
         self.agree = [
             within(r, o.rows, s) for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
         ]
         self.key, self.row = self._key()
+
+    def _floor(self, row: Sequence[float]) -> float:
+        """What rounding can do to a row as it was observed: one that should be all 0 has no room of its own."""
+        largest = max((abs(x) for x in row if math.isfinite(x) and not is_masked(x)), default=0.0)
+        return self.accuracy.half + FLOOR * self.accuracy.computed * largest
 
     def _room(self, runs: int) -> list[list[list[float]]]:
         room = allowed_rows(self.intended, NOTHING, self.observed, self.values, self.accuracy, self.seen, runs)

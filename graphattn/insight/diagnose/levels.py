@@ -48,7 +48,7 @@ class Level:
     seen: Collection[str] = ()
     """The inputs that are as exact as what was observed."""
     guise: str = ""
-    """In which guise the graph is written; goes before what a variant says."""
+    """In which guise the graph is written; said before what a variant says."""
     rules: Rules = field(default_factory=dict)
     """Which nodes are steps of gradient rules."""
     others: dict[Any, Intended] = field(default_factory=dict)
@@ -98,8 +98,8 @@ class Level:
     def variants(self, rest: bool = False, nodes: Collection[str] | None = None) -> list[Variant]:
         """Every variant that reaches all that differs, by price; of roles first, then the `rest`: of one of
         several alike, and the unlikely. Those about the nodes alone that are named, if any are."""
-        if self.name == "guise" and rest:
-            return []
+        if self.name == "guise" and (rest or self.judge.right):
+            return []  # the guise by itself is a variant at op level
         named = self.intended.graph.nodes if nodes is None else nodes
         fresh = [name for name in named if not any(name in g.nodes for g in self.known)]
         generators = COARSE if self.name == "coarse" else GENERATORS
@@ -117,7 +117,7 @@ class Level:
         for variant in found:
             variant.price += self.least - 1.0
             if self.guise:
-                variant.phrase = f"{self.guise} {variant.phrase}"
+                variant.phrase = f"{self.guise} and {variant.phrase}"
         return sorted(found, key=lambda variant: variant.price)
 
 

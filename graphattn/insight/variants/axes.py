@@ -14,7 +14,12 @@ from .variant import Option, Variant, each, one
 
 def axes(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("axes", _by_sequence, intended, group)
-    yield from _exchanged(intended, group)
+    if all(_is_batch(intended.graph.nodes[name]) for name in group):
+        yield from _exchanged(intended, group)
+        given = [node for node in intended.graph.nodes.values() if _is_batch(node)]
+        batches = tuple(node.name for node in given if node.outputs[0].kind == "float")
+        if len(batches) > 1 and group == batches[:1]:
+            yield from _exchanged(intended, batches)
 
 
 def _by_sequence(intended: Intended, node: Node) -> Iterator[Option]:
@@ -37,11 +42,13 @@ def _rows(draft: Draft, node: Node, slot: int, size: int) -> None:
     draft.operand(node, slot, rows)
 
 
+def _is_batch(node: Node) -> bool:
+    return node.op.fed and node.op.drawn != "inside" and node.outputs[0].rank == 3
+
+
 def _exchanged(intended: Intended, group: Group) -> Iterator[Variant]:
     """The first two axes of inputs, and of results."""
     nodes = [intended.graph.nodes[name] for name in group]
-    if any(not node.op.fed or node.op.drawn == "inside" or node.outputs[0].rank != 3 for node in nodes):
-        return
     (lead, *others) = {node.outputs[0].shape[:2] for node in nodes}
     if others or lead[0] < 2:
         return

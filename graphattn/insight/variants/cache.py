@@ -108,6 +108,11 @@ def _columns(intended: Intended, node: Node, names: Group) -> Iterator[Variant]:
     called, at = tensor(intended, past), range(size)
     ways: list[tuple[str, float, tuple[float, ...]]] = [
         (f"with {called} dropped", 1.2, tuple(-math.inf if j < count else 0.0 for j in at)),
+        (
+            f"with {called} alone, the new rows not yet there",
+            1.2,
+            tuple(0.0 if j < count else -math.inf for j in at),
+        ),
         (f"with {called} used twice", 1.3, tuple(math.log(2) if j < count else 0.0 for j in at)),
         ("with the new rows used twice", 1.3, tuple(math.log(2) if j >= count else 0.0 for j in at)),
     ]

@@ -21,9 +21,10 @@ from .variant import Variant, one, the
 
 
 def declared(intended: Intended, group: Group) -> Iterator[Variant]:
-    """What the op of a group says of how it is got wrong."""
+    """What the op of a group says of how it is got wrong, and its guises, where they give another value."""
     nodes = [intended.graph.nodes[name] for name in group]
-    for mistake in nodes[0].op.mistakes:
+    own = nodes[0].op
+    for mistake in (*own.mistakes, *(guise for guise in own.guises if not guise.only_nan)):
         if all(template(intended, node, mistake.build) for node in nodes):
             words = f"{mistake.phrase} in {the(intended, group)}"
             yield Variant(

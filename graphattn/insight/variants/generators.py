@@ -17,6 +17,7 @@ from .groups import Group
 from .heads import heads
 from .indices import indices
 from .intended import Intended
+from .mask_numbers import mask_numbers
 from .masks import masks
 from .move import move
 from .operands import operands
@@ -27,12 +28,16 @@ from .rounding import rounding
 from .shift import shift
 from .sibling import sibling
 from .skip import skip
+from .slots import slots
+from .summands import summands
 from .swap import swap
 from .variant import Generator, Variant
+from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, operands, heads, folded, full_width, axes, swap, reading, move, sibling,
-    constants, indices, rounding, cache, padding, tables, repeat, added, factors, shift,
+    skip, attributes, declared, masks, mask_numbers, operands, summands, heads, folded, full_width, within_tokens,
+    axes, swap, reading, move, sibling, constants, indices, rounding, cache, padding, tables, repeat, added,
+    factors, shift, slots,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
@@ -41,7 +46,7 @@ WIDE: tuple[Generator, ...] = (
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 
-LATE: tuple[Generator, ...] = (repeat, added, factors, shift)
+LATE: tuple[Generator, ...] = (repeat, added, factors, shift, slots)
 """Those whose variants are all unlikely."""
 UNLIKELY = 0.6
 """What it costs to believe that one of several alike was got wrong alone."""

@@ -26,6 +26,7 @@ def heads(intended: Intended, group: Group) -> Iterator[Variant]:
     if len(nodes) > 1:
         yield from _dealt(intended, group, nodes)
         yield from _along(intended, group, nodes)
+        yield from _averaged(intended, group, nodes)
         yield from _read_across(intended, group, nodes)
         yield from _in_turn(intended, group, nodes)
     yield from _handed_out(intended, group, nodes)
@@ -123,12 +124,42 @@ def _gathered(intended: Intended, node: Node) -> Iterator[Variant]:
 
 
 def _mixed(draft: Draft, node: Node, refs: Sequence[Ref], divisor: int) -> None:
+    draft.change(node, operands=[_sum(draft, node, refs, divisor)] * len(refs))
+
+
+def _sum(draft: Draft, node: Node, refs: Sequence[Ref], divisor: int) -> Ref:
+    """The sum of tensors, divided."""
     total = refs[0]
     for ref in refs[1:]:
         total = draft.add("add", [total, ref], near=node, name="sum")
-    if divisor > 1:
-        total = draft.add("scale", [total], {"divide": divisor}, near=node, name="mean")
-    draft.change(node, operands=[total] * len(refs))
+    return draft.add("scale", [total], {"divide": divisor}, near=node, name="mean") if divisor > 1 else total
+
+
+def _averaged(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
+    """Every sibling takes the mean of all: weights averaged over the heads before they meet the values."""
+    first = nodes[0]
+    if first.op.fed or first.op.moves or group != intended.siblings[first.name]:
+        return
+    if not _side_by_side(intended, nodes):
+        return
+    if first.outputs[0].rank < 2 or first.outputs[0].kind != "float":
+        return
+
+    def act(draft: Draft) -> None:
+        refs = [Ref(node.name) for node in nodes]
+        mean = _sum(draft, nodes[-1], refs, len(refs))
+        for ref in refs:
+            draft.redirect(ref, mean, apart_from=set(draft.nodes) - set(draft.graph.nodes))
+
+    words = f"with the mean over the heads in the place of {the(intended, group)}"
+    yield Variant("mixed", words, 1.4, group, one(intended, act))
+
+
+def _side_by_side(intended: Intended, nodes: list[Node]) -> bool:
+    """Whether nodes give one tensor each, all alike, and none needs another."""
+    if any(len(node.ports) > 1 or not like(node.outputs[0], nodes[0].outputs[0]) for node in nodes):
+        return False
+    return not any(a is not b and intended.depends(b.name, on=a.name) for a in nodes for b in nodes)
 
 
 def _along(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Variant]:
@@ -137,11 +168,8 @@ def _along(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
     if "axis" not in first.op.defaults or len(first.ports) != 1 or len(first.operands) != 1:
         return
     refs = [node.operands[0] for node in nodes]
-    if len(set(refs)) != len(refs) or not all(like(n.outputs[0], first.outputs[0]) for n in nodes):
+    if len(set(refs)) != len(refs) or not _side_by_side(intended, nodes):
         return
-    for a in nodes:
-        if any(a is not b and intended.depends(b.name, on=a.name) for b in nodes):
-            return
     shape = first.outputs[0].shape
 
     def act(draft: Draft) -> None:
@@ -208,7 +236,13 @@ def _in_turn(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Va
     own_names = {node.name for node in nodes}
     if any(ref is not None and ref.node in own_names for node in nodes for ref in node.operands):
         return
-    count, width = len(nodes), first.shape[-1]
+    yield _dealt_in_turn(intended, group, nodes)
+    if len(nodes) == 2 and group == intended.siblings[group[0]]:  # gate and up may be fused in either order
+        yield _dealt_in_turn(intended, group, nodes[::-1])
+
+
+def _dealt_in_turn(intended: Intended, group: Group, nodes: list[Node]) -> Variant:
+    first, count, width = nodes[0].outputs[0], len(nodes), nodes[0].outputs[0].shape[-1]
 
     def act(draft: Draft) -> None:
         refs = [Ref(node.name) for node in nodes]
@@ -222,8 +256,9 @@ def _in_turn(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Va
             )
             draft.redirect(ref, own, apart_from=(whole.node,))
 
-    words = f"with the features of {spoken(group)} dealt out in turn, not in blocks"
-    yield Variant("fused", words, 1.35, group, one(intended, act))
+    told = " and ".join(node.name for node in nodes) if count == 2 else spoken(group)
+    words = f"with the features of {told} dealt out in turn, not in blocks"
+    return Variant("fused", words, 1.35, group, one(intended, act))
 
 
 def _place(nodes: list[Node], ref: Ref) -> int:

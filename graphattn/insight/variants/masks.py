@@ -1,4 +1,6 @@
-"""A mask is inverted, transposed, shifted, taken as numbers (multiplied, added), or applied elsewhere."""
+"""A mask is inverted, mirrored, transposed, shifted, taken as numbers (multiplied, added), applied elsewhere,
+or joined with another by or.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ Change = Callable[[Draft, Node, Ref], Ref]
 def masks(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("mask", _tensors, intended, group)
     yield from each("mask", _uses, intended, group)
+    yield from each("mask", _joined, intended, group)
     yield from each("mask", _too_many, intended, group)
 
 
@@ -30,8 +33,8 @@ def _tensors(intended: Intended, node: Node) -> Iterator[Option]:
             ("all", "with {bare} hiding nothing", 1.3, filled(True)),
         ]
         if spec.shape[-1] > 1:
-            words = "with {bare} from its other end"
-            changes.append(("reverse", words, 1.35, _reversed))
+            words = "with {bare} from its other end, as for padding on the other side"
+            changes.append(("reverse", words, 1.25, mirrored))
         if spec.rank > 1:
             if spec.shape[-2] == 1 < spec.shape[-1]:
                 changes.append(("queries", "with {bare} hiding queries, not keys", 1.2, _turned))
@@ -85,8 +88,8 @@ def _inverted(draft: Draft, node: Node, ref: Ref) -> Ref:
     return draft.add("logical_not", [ref], near=node, name="inverted")
 
 
-def _reversed(draft: Draft, node: Node, ref: Ref) -> Ref:
-    return draft.add("slice", [ref], {"at": "..., ::-1"}, near=node, name="reversed")
+def mirrored(draft: Draft, node: Node, ref: Ref) -> Ref:
+    return draft.add("slice", [ref], {"at": "..., ::-1"}, near=node, name="mirrored")
 
 
 def _both_ways(draft: Draft, node: Node, ref: Ref) -> Ref:
@@ -147,7 +150,9 @@ def _uses(intended: Intended, node: Node) -> Iterator[Option]:
         words = f"with the mask multiplied onto {name} instead of {{the}}"
         yield Option(("later", steps), words, 1.2, lambda d, n, t=later: _onto(d, n, t, x, see, False))
         words = f"with the mask multiplied onto {name} instead of {{the}}, and renormalized"
-        yield Option(("normal", steps), words, 1.5, lambda d, n, t=later: _onto(d, n, t, x, see, False, True))
+        yield Option(("normal", steps), words, 1.5, lambda d, n, t=later: _onto(d, n, t, x, see, False, -1))
+        words = f"with the mask multiplied onto {name} instead of {{the}}, and columns that sum to 1, not rows"
+        yield Option(("columns", steps), words, 1.55, lambda d, n, t=later: _onto(d, n, t, x, see, False, -2))
         words = f"with the mask multiplied onto {name} besides {{the}}"
         yield Option(("too", steps), words, 1.7, lambda d, n, t=later: _onto(d, n, t, x, see, True))
 
@@ -161,6 +166,42 @@ def _numbers_and_mask(intended: Intended, node: Node) -> tuple[Ref, Ref] | None:
         r for r in refs if intended.spec(r).kind == "float" and intended.spec(r).shape == node.outputs[0].shape
     ]
     return (numbers[0], bools[0]) if len(bools) == 1 and numbers and len(refs) > 1 else None
+
+
+def _joined(intended: Intended, node: Node) -> Iterator[Option]:
+    """A mask on top of another, or an and of two: what either of them lets through, or but one."""
+    if node.op.name == "logical_and":
+        words = "with what {0} or {1} lets through, but not both, as {the}"
+        yield Option("xor", words, 1.4, lambda d, n: d.redirect(Ref(n.name), _either(d, n, *n.operands, True)))
+    found = _numbers_and_mask(intended, node)
+    if found is None:
+        return
+    x, see = found
+    before = intended.graph.nodes[x.node]
+    if before.op is not node.op or len(intended.users.get(x, ())) > 1:
+        return
+    earlier = _numbers_and_mask(intended, before)
+    if earlier is not None:
+        first, second = (intended.graph.tensor_name(ref) for ref in (earlier[1], see))
+        for key, told, price in (("or", "", 1.15), ("xor", ", but not both,", 1.4)):
+            words = f"with what {first} or {second} lets through{told} in {{the}}, not what both do"
+            yield Option(key, words, price, lambda d, n, k=key: _join(d, n, (x, see), earlier, k == "xor"))
+
+
+def _join(draft: Draft, node: Node, here: tuple[Ref, Ref], earlier: tuple[Ref, Ref], but_both: bool) -> None:
+    see = _either(draft, node, earlier[1], here[1], but_both)
+    instead = {here[0]: earlier[0], here[1]: see}
+    operands = draft.node(node.name).operands
+    draft.change(node, operands=[None if ref is None else instead.get(ref, ref) for ref in operands])
+
+
+def _either(draft: Draft, node: Node, a: Ref | None, b: Ref | None, but_both: bool) -> Ref:
+    either = draft.add("logical_or", [a, b], near=node, name="either")
+    if not but_both:
+        return either
+    both = draft.add("logical_and", [a, b], near=node, name="both")
+    not_both = draft.add("logical_not", [both], near=node, name="not_both")
+    return draft.add("logical_and", [either, not_both], near=node, name="one")
 
 
 def _after(intended: Intended, node: Node) -> Iterator[Node]:
@@ -195,14 +236,15 @@ def _minus(draft: Draft, node: Node, x: Ref, see: Ref) -> Ref:
     return draft.add("add", [x, as_numbers(draft, node, see, 0, -1)], near=node, name="minus_mask")
 
 
-def _onto(draft: Draft, node: Node, later: Node, x: Ref, see: Ref, too: bool, again: bool = False) -> None:
+def _onto(draft: Draft, node: Node, later: Node, x: Ref, see: Ref, too: bool, along: int | None = None) -> None:
+    """With `along`, renormalized along that axis."""
     if not too:
         draft.redirect(Ref(node.name), x)
     ref = Ref(later.name)
     numbers = as_numbers(draft, later, see)
     made = draft.add("multiply", [ref, numbers], near=later, name="times_mask")
-    if again:
-        total = draft.add("reduce_sum", [made], near=later, name="total")
+    if along is not None:
+        total = draft.add("reduce_sum", [made], {"axis": along}, near=later, name="total")
         done = draft.add("divide", [made, total], near=later, name="renormalized")
         draft.redirect(ref, done, apart_from=(made.node,))
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ...core.axes import Spec
 from ...core.graph import Node, Ref
@@ -11,6 +12,8 @@ from .groups import Group
 from .intended import Intended
 from .variant import Option, Variant, each, of_parameters
 
+CLASSES = 64
+"""The most classes of which each is tried as the target that comes in."""
 MOST = 8
 """The most rows of which one is tried in the place of all."""
 
@@ -29,6 +32,8 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         return
     if not node.operands and not node.op.fed:
         yield from _backwards(spec)
+    if not node.operands:
+        yield from _targets(intended, node, spec)
     if spec.rank < 2 or spec.shape[-2] < 2:
         return
     for step in (1, -1, 2, -2):
@@ -39,6 +44,31 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for row in range(min(spec.shape[-2], MOST)):
         words = f"with row {row} of {{the}} in the place of all"
         yield Option(("all", row), words, 1.8, lambda d, n, r=row: _all(d, n, spec.shape, r))
+
+
+def _targets(intended: Intended, node: Node, spec: Spec) -> Iterator[Option]:
+    """Rows with a single 1, what is to be predicted, are those of the token before or after. What comes in may
+    be any."""
+    rows = intended.values[Ref(node.name)]
+    if spec.rank != 2 or not 1 < spec.shape[-1] <= CLASSES or spec.shape[0] < 2:
+        return
+    if any(sum(row) != 1 or max(row) != 1 or min(row) != 0 for row in rows):
+        return
+    for step, told in ((1, "before"), (-1, "after")):
+        for place in range(spec.shape[-1]):
+            words = f"with {{the}} those of the token {told} each, and {place} where there is none"
+            apply = partial(_next, width=spec.shape[-1], step=step, place=place)
+            yield Option(("targets", step, place), words, 1.3, apply)
+
+
+def _next(draft: Draft, node: Node, width: int, step: int, place: int) -> None:
+    at = ":-1" if step > 0 else "1:"
+    kept = draft.add("slice", [Ref(node.name)], {"at": at}, near=node, name="kept")
+    row = tuple(float(j == place) for j in range(width))
+    coming = draft.add("constant", [], {"value": (row,)}, near=node, name="coming")
+    rows = [coming, kept] if step > 0 else [kept, coming]
+    made = draft.add("concat", rows, {"axis": 0}, near=node, name="shifted")
+    draft.redirect(Ref(node.name), made, apart_from=(kept.node, made.node))
 
 
 def _backwards(spec: Spec) -> Iterator[Option]:

@@ -1,0 +1,303 @@
+"""Mistakes of kinds that are easily made and hard to see, each written as another graph, are named first."""
+
+import pytest
+
+from graphattn import Graph, diagnose, run
+from graphattn.builtin import random_feeds
+
+N, D = 4, 6
+WIDE, H = 4, 2
+"""Of a block with heads."""
+
+
+def inputs(g, *names, shape=(N, D)):
+    return [g.input(name, shape, ("token", "feature") if len(shape) == 2 else None) for name in names]
+
+
+def weights(g, *names, shape=(D, D)):
+    return [g.parameter(name, shape) for name in names]
+
+
+def first(build, **feeds):
+    """What is said first of the numbers of `build(g, True)` where `build(g, False)` was meant."""
+    right, wrong = Graph("right"), Graph("wrong")
+    build(right, False)
+    build(wrong, True)
+    given = {**random_feeds(right, 3), **feeds}
+    values = run(wrong, {k: v for k, v in given.items() if k in wrong.inputs}, allow_nonfinite=True)
+    found = diagnose(right, given, {"y": values["y"]}, pairs=False, budget=60)
+    assert found.verdict == "mistake", found
+    return found
+
+
+def said(build, **feeds):
+    return first(build, **feeds).findings[0].phrase
+
+
+# ------------------------------------------------------------ masks
+
+
+LEFT_PADDED = [[False, True, True, True]]
+
+
+def test_rows_that_see_nothing_are_uniform_by_the_fill_alone():
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        see = g.logical_and(g.input("mask", (1, N), kind="bool"), g.causal_mask(N), name="see")
+        scaled = g.scale(g.matmul(q, k.T), sqrt=D, name="scaled")
+        masked = g.where(see, scaled, g.constant(-1e9)) if bad else g.mask(scaled, see, name="masked")
+        g.output(y=g.matmul(g.softmax(masked, name="weights"), v))
+
+    found = first(build, mask=LEFT_PADDED)
+    assert found.findings[0].phrase == "with hidden cells at −1e9 in the mask masked"
+    assert not any("and with" in p for f in found.findings for p in (f.phrase, *f.equals))
+
+
+@pytest.mark.parametrize("fill", [-1.0, -10.0, 1e9])
+def test_an_added_mask_hides_with_another_number(fill):
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        added = g.constant([[0.0, 0.0, 0.0, fill if bad else -10000.0]], name="added")
+        scores = g.add(g.matmul(q, k.T), added, name="masked")
+        g.output(y=g.matmul(g.softmax(scores), v))
+
+    assert said(build).startswith(f"with {fill:g} instead of -10000 in the hidden cells of the constant added")
+
+
+def pooled(g, x, mask):
+    g.output(y=g.divide(g.reduce_sum(x * mask, axis=0), g.reduce_sum(mask, axis=0)))
+
+
+def test_a_mask_of_numbers_that_hides_nothing():
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        mask = g.input("mask", (N, 1))
+        pooled(g, x, g.constant([[1.0]] * N) if bad else mask)
+
+    assert said(build, mask=[[1.0], [1.0], [0.0], [0.0]]) == "with mask hiding nothing: 1 everywhere"
+
+
+def test_padding_on_the_other_side():
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        mask = g.input("mask", (1, N), kind="bool")
+        mask = g.constant([[True, True, True, False]]) if bad else mask
+        weights = g.softmax(g.mask(g.matmul(x, x.T), mask))
+        g.output(y=g.matmul(weights, x))
+
+    assert "the mask mask from its other end" in said(build, mask=LEFT_PADDED)
+
+
+@pytest.mark.parametrize("xor, words", [(False, ""), (True, ", but not both,")])
+def test_two_masks_joined_by_or(xor, words):
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        mask, see = g.input("mask", (1, N), kind="bool"), g.causal_mask(N, name="see")
+        scores = g.matmul(q, k.T)
+        if bad:
+            either = g.logical_or(mask, see)
+            both = g.logical_not(g.logical_and(mask, see))
+            scores = g.mask(scores, g.logical_and(either, both) if xor else either)
+        else:
+            scores = g.mask(g.mask(scores, mask), see, name="masked")
+        g.output(y=g.matmul(g.softmax(scores), v))
+
+    told = said(build, mask=[[True, True, True, False]])
+    assert told.startswith(f"with what mask or see lets through{words} in the mask masked")
+
+
+def test_masked_weights_are_renormalized_over_the_queries():
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        scores = g.scale(g.matmul(q, k.T), sqrt=D)
+        see = g.causal_mask(N)
+        if bad:
+            kept = g.multiply(g.softmax(scores), g.where(see, g.constant(1.0), g.constant(0.0)))
+            weights = g.divide(kept, g.reduce_sum(kept, axis=-2))
+        else:
+            weights = g.softmax(g.mask(scores, see, name="masked"), name="weights")
+        g.output(y=g.matmul(weights, v))
+
+    assert "onto weights instead of the mask masked, and columns that sum to 1" in said(build)
+
+
+# ------------------------------------------------------------ heads, batches, caches
+
+
+PROJECTIONS = ("w_q", "w_k", "w_v", "w_o")
+
+
+def heads(g, x, causal=False):
+    w = dict(zip(PROJECTIONS, weights(g, *PROJECTIONS, shape=(WIDE, WIDE)), strict=True))
+    return g.multi_head(x, x, x, heads=H, causal=causal, name="attention", **w)
+
+
+@pytest.mark.parametrize("causal", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("back", [False, True])
+def test_heads_that_attend_to_each_other_within_a_token(causal, back):
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(N, WIDE))
+        if not bad:
+            g.output(y=heads(g, x, causal))
+            return
+        w_q, w_k, w_v, w_o = weights(g, *PROJECTIONS, shape=(WIDE, WIDE))
+        q, k, v = (g.reshape(g.linear(x, w), (N, H, WIDE // H)) for w in (w_q, w_k, w_v))
+        out, _ = g.attention(q, k, v, causal=causal)
+        out = g.transpose(out, perm=(1, 0, 2)) if back else out
+        g.output(y=g.linear(g.reshape(out, (N, WIDE)), w_o))
+
+    told = said(build)
+    assert told.startswith("with heads that attend to each other within each token before the concat")
+    assert ("reshaped" in told) is back
+
+
+@pytest.mark.slow
+def test_weights_averaged_over_the_heads():
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(N, WIDE))
+        if not bad:
+            g.output(y=heads(g, x))
+            return
+        w_q, w_k, w_v, w_o = weights(g, *PROJECTIONS, shape=(WIDE, WIDE))
+        q, k, v = (g.split(g.linear(x, w), H) for w in (w_q, w_k, w_v))
+        each = [g.softmax(g.scale(g.matmul(a, b.T), sqrt=WIDE // H)) for a, b in zip(q, k, strict=True)]
+        mean = g.scale(each[0] + each[1], divide=H)
+        g.output(y=g.linear(g.concat(*(g.matmul(mean, part) for part in v)), w_o))
+
+    assert "with the mean over the heads in the place of the softmax attention.head*.weights" in said(build)
+
+
+def test_attention_over_the_batch():
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v", shape=(3, N, D))
+        turn = {"perm": (1, 0, 2)}
+        if bad:
+            q, k, v = (g.transpose(x, **turn) for x in (q, k, v))
+        out, _ = g.attention(q, k, v)
+        g.output(y=g.transpose(out, **turn) if bad else out)
+
+    assert said(build) == "with the first two axes of q, k and v exchanged: batch for tokens"
+
+
+@pytest.mark.parametrize("more", [1, 5, 16 - N])
+def test_empty_places_of_a_cache(more):
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        if bad:
+            k, v = (g.pad(x, 0, more, axis=-2) for x in (k, v))
+        g.output(y=g.attention(q, k, v, name="head")[0])
+
+    assert said(build).startswith(f"with {more} empty place{'s' * (more > 1)} after the {N} of the softmax")
+
+
+@pytest.mark.parametrize(
+    "part, words",
+    [
+        (0, "with past_k alone, the new rows not yet there, in keys and values of k_all and v_all"),
+        (1, "with past_k dropped, in keys and values"),
+    ],
+)
+def test_one_part_of_a_cache_is_all_that_is_attended_to(part, words):
+    def build(g, bad):
+        (q,) = inputs(g, "q", shape=(2, D))
+        k, v = (g.linear(q, w) for w in weights(g, "w_k", "w_v"))
+        past = inputs(g, "past_k", "past_v")
+        pairs = [(old, new) for old, new in zip(past, (k, v), strict=True)]
+        if bad:
+            k, v = (pair[part] for pair in pairs)
+        else:
+            k, v = (g.concat(*pair, axis=-2, name=f"{n}_all") for pair, n in zip(pairs, "kv", strict=True))
+        g.output(y=g.attention(q, k, v, causal=not bad or part == 1, offset=0 if bad else N, name="head")[0])
+
+    assert words in said(build)
+
+
+def test_a_fused_projection_read_interleaved():
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        gate, up = weights(g, "w_gate", "w_up", shape=(8, D))
+        (down,) = weights(g, "w_down", shape=(D, 8))
+        a, b = g.linear(x, gate, name="gate"), g.linear(x, up, name="up")
+        if bad:
+            both = g.concat(a, b)
+            a, b = g.slice(both, "..., ::2"), g.slice(both, "..., 1::2")
+        g.output(y=g.linear(g.silu(a) * b, down))
+
+    assert said(build) == "with the features of gate and up dealt out in turn, not in blocks"
+
+
+# ------------------------------------------------------------ inside the steps
+
+
+def test_a_variance_without_the_squared_mean():
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        (w,) = weights(g, "w")
+        norm = g.layernorm(x, eps="1e-05", name="norm")
+        if bad:
+            root = g.sqrt(g.reduce_mean(x * x) + g.constant(1e-5))
+            norm = g.divide(g.subtract(x, g.reduce_mean(x)), root)
+        g.output(y=g.linear(norm, w))
+
+    assert "with x, not norm.deviation, as both operands of the multiply norm.squared" in said(build)
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.1, 0.2])
+def test_a_leaky_relu(slope):
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        (w,) = weights(g, "w")
+        y = g.linear(x, w, name="hidden")
+        g.output(y=g.where(g.is_positive(y), y, g.scale(y, multiply=slope)) if bad else g.relu(y, name="act"))
+
+    assert said(build) == f"with {slope} x for x below 0, a leaky ReLU, in the relu act"
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_token_ids_off_by_one(step):
+    ids = [1, 3, 1, 2]
+
+    def build(g, bad):
+        table = g.parameter("table", (5, D))
+        where = g.constant([i + step for i in ids]) if bad else g.input("ids", (N,), kind="int")
+        g.output(y=g.gelu(g.embedding(table, where)))
+
+    assert said(build, ids=ids) == f"with 1 {'more' if step > 0 else 'less'} in each place of ids"
+
+
+def test_positions_along_the_features():
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        table = g.positional_encoding(D, N).T if bad else g.positional_encoding(N, D, name="positions")
+        g.output(y=g.softmax(x + table))
+
+    assert said(build).startswith(
+        "with positions along the features and features along the tokens in the positions"
+    )
+
+
+@pytest.mark.parametrize("shifted", [[2, 0, 3, 1], [3, 1, 4, 4]])
+def test_targets_of_the_wrong_token(shifted):
+    def build(g, bad):
+        x = g.input("x", (N, 5), ("token", "feature"))
+        targets = [[float(j == t) for j in range(5)] for t in (shifted if bad else [0, 3, 1, 4])]
+        picked = g.reduce_sum(g.log_softmax(x) * g.constant(targets, name="targets"))
+        g.output(y=g.negate(picked))
+
+    place, told = (2, "before") if shifted[0] == 2 else (4, "after")
+    assert said(build) == (
+        f"with the constant targets those of the token {told} each, and {place} where there is none"
+    )
+
+
+def test_a_binary_cross_entropy():
+    def build(g, bad):
+        x = g.input("x", (N, 5), ("token", "feature"))
+        targets = g.constant([[float(j == t) for j in range(5)] for t in (0, 3, 1, 4)], name="targets")
+        logarithms = g.log(g.sigmoid(x)) if bad else g.log_softmax(x, name="logarithms")
+        g.output(y=g.negate(g.reduce_sum(logarithms * targets)))
+
+    assert (
+        said(build)
+        == "with ln σ(x) for each score by itself, a binary cross entropy, in the log softmax logarithms"
+    )
