@@ -119,9 +119,7 @@ register(
         masked=masks.first,
         warn=warn,
         range=(0.0, 1.0),
-        mistakes=(
-            Declared("sigmoid", "with a sigmoid of each score by itself, no row's sum,", each_by_itself),
-        ),
+        mistakes=(Declared("sigmoid", "with a sigmoid of each score by itself", each_by_itself),),
         note=lambda x, *, axis, empty: (
             "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
         ),

@@ -172,7 +172,7 @@ def _joined(intended: Intended, node: Node) -> Iterator[Option]:
     """A mask on top of another, or an and of two: what either of them lets through, or but one."""
     if node.op.name == "logical_and":
         words = "with what {0} or {1} lets through, but not both, as {the}"
-        yield Option("xor", words, 1.4, lambda d, n: d.redirect(Ref(n.name), _either(d, n, *n.operands, True)))
+        yield Option("xor", words, 1.4, _but_both)
     found = _numbers_and_mask(intended, node)
     if found is None:
         return
@@ -186,6 +186,11 @@ def _joined(intended: Intended, node: Node) -> Iterator[Option]:
         for key, told, price in (("or", "", 1.15), ("xor", ", but not both,", 1.4)):
             words = f"with what {first} or {second} lets through{told} in {{the}}, not what both do"
             yield Option(key, words, price, lambda d, n, k=key: _join(d, n, (x, see), earlier, k == "xor"))
+
+
+def _but_both(draft: Draft, node: Node) -> None:
+    a, b = draft.node(node.name).operands
+    draft.redirect(Ref(node.name), _either(draft, node, a, b, True))
 
 
 def _join(draft: Draft, node: Node, here: tuple[Ref, Ref], earlier: tuple[Ref, Ref], but_both: bool) -> None:
