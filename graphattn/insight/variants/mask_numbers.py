@@ -1,6 +1,4 @@
-"""A mask that is given as numbers, 0 and 1 or 0 and a large negative one, hides nothing, is inverted or
-mirrored, or hides with another number.
-"""
+"""A mask that is given as numbers, 0 and 1 or 0 and a large negative one, hides nothing or something else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A mask is inverted, mirrored, transposed, shifted, taken as numbers (multiplied, added), applied elsewhere,
-or joined with another by or.
-"""
+"""A mask is inverted, mirrored, transposed, shifted, taken as numbers, applied elsewhere, joined by or."""
 
 from __future__ import annotations
 
