@@ -35,9 +35,9 @@ from .variant import Generator, Variant
 from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, mask_numbers, operands, summands, heads, folded, full_width, within_tokens,
-    axes, swap, reading, move, sibling, constants, indices, rounding, cache, padding, tables, repeat, added,
-    factors, shift, slots,
+    skip, attributes, declared, masks, mask_numbers, operands, summands, heads, folded, full_width,
+    within_tokens, axes, swap, reading, move, sibling, constants, indices, rounding, cache, padding, tables,
+    repeat, added, factors, shift, slots,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 

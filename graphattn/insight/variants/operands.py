@@ -48,7 +48,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             words = "without {new} in {the}"
             yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s), ref)
         yield from _elsewhere(intended, node, slot, ref)
-    yield from _twice(intended, node)
+    yield from _squares(intended, node)
     yield from _peers(intended, node)
     yield from _sizes(intended, node)
 
@@ -71,7 +71,7 @@ def _peers(intended: Intended, node: Node) -> Iterator[Option]:
         yield Option(("peer", place), words, 1.3, lambda d, n, o=operands: d.change(n, operands=o))
 
 
-def _twice(intended: Intended, node: Node) -> Iterator[Option]:
+def _squares(intended: Intended, node: Node) -> Iterator[Option]:
     """A step that takes one tensor twice, a square, takes twice what that is made of."""
     ref = node.operands[0] if len(node.operands) == 2 else None
     if ref is None or node.operands[1] != ref:
