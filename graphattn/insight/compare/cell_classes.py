@@ -246,8 +246,8 @@ def _all_near(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules:
     squares = dot(apart, apart)
     if squares == 0.0:
         return reference.flat == yours.flat
-    middle = reference.width // 2
-    sizes = [max(abs(row[0]), abs(row[middle]), abs(row[-1])) for row in reference.rows]
+    width, flat = reference.width, reference.flat
+    sizes = list(map(max, *(map(abs, flat[column::width]) for column in (0, width // 2, width - 1))))
     limit, plain = tolerance.atol + tolerance.rtol * min(sizes), _plain(rules)
     near = max(sizes) < plain and limit > SMALL and squares <= limit * limit
     return near and not _is_wide(reference, tolerance)
@@ -255,6 +255,11 @@ def _all_near(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules:
 
 def _is_wide(reference: Recorded, tolerance: Tolerance) -> bool:
     """Whether what is allowed is as much as the cells are spread."""
+    if reference.size <= SMALL_TENSOR:
+        low, high = min(reference.flat), max(reference.flat)
+        most = tolerance.rtol * max(abs(low), abs(high)) * math.sqrt(2 * reference.size)
+        if low > FILL and most < high - low < math.inf:  # two cells so far apart deviate by more than that
+            return False
     return tolerance.by_row and reference.deviation < tolerance.rtol * reference.spread
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from ...core.graph import Graph, Ref
 from ...core.trace import Trace
@@ -42,9 +43,16 @@ class Matched:
 
     def labels(self, key: str, shape: tuple[int, ...]) -> list[tuple[str, ...] | None]:
         """The labels of each axis of a tensor, or of a part of one (which has none)."""
-        traces = [trace for side in (self.reference, self.yours) if (trace := side.trace) and trace.labels]
-        spec = self.graph.spec(self.refs[key]) if traces and self.graph is not None else None
-        return [None] * len(shape) if spec is None or spec.shape != shape else traces[0].labels_of(spec)
+        if self._labelled is None or self.graph is None:
+            return [None] * len(shape)
+        spec = self.graph.spec(self.refs[key])
+        return [None] * len(shape) if spec.shape != shape else self._labelled.labels_of(spec)
+
+    @cached_property
+    def _labelled(self) -> Trace | None:
+        """The trace that has labels."""
+        traces = (self.reference.trace, self.yours.trace)
+        return next((trace for trace in traces if trace is not None and trace.labels), None)
 
     def is_input(self, key: str) -> bool:
         """Whether a tensor is fed, not computed; unknown without a graph: then none is."""

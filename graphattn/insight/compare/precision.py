@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from sys import byteorder
 from typing import TYPE_CHECKING
 
@@ -102,14 +103,20 @@ def _needs(fmt: Format, cells: list[float]) -> bool:
     """Whether one in sixteen numbers, or more, would not do with two bits less, as three in four do of
     numbers that were rounded to this format."""
     numbers = [x for x in cells if x and math.isfinite(x)]
-    return 16 * needing(fmt, numbers) >= len(numbers) > 0
+    enough = -(-len(numbers) // 16)
+    return enough > 0 and next(islice(_needing(fmt, numbers), enough - 1, None), None) is not None
 
 
 def needing(fmt: Format, cells: Iterable[float]) -> int:
     """How many cells would not do with two bits less than the format has."""
-    return sum(
-        not math.ldexp(math.frexp(x)[0], fmt.bits - 2).is_integer() for x in cells if x and math.isfinite(x)
-    )
+    return sum(1 for _ in _needing(fmt, cells))
+
+
+def _needing(fmt: Format, cells: Iterable[float]) -> Iterator[float]:
+    return (
+        x for x in cells
+        if x and math.isfinite(x) and not math.ldexp(math.frexp(x)[0], fmt.bits - 2).is_integer()
+    )  # fmt: skip
 
 
 def format_of(tensor: Recorded, other: Recorded) -> Format:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,9 @@ def _tensor(name: str, value: Any, what: str, printed: Print | None) -> Recorded
     dtype, turned = _dtype(value), _is_turned(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
+    matrix = _matrix(value)
+    if matrix is not None:
+        return Recorded(name, matrix, value, dtype, EXACT if dtype else printed, turned)
     try:
         shape = nested.shape_of(value, what)
     except RecursionError:
@@ -101,6 +105,15 @@ def _tensor(name: str, value: Any, what: str, printed: Print | None) -> Recorded
     return Recorded(
         name, shape, rows if not shape or shape[-1] else [], dtype, EXACT if dtype else printed, turned
     )
+
+
+def _matrix(value: Any) -> tuple[int, int] | None:
+    """The shape of a list of lists of floats, all as long; None of anything else."""
+    if type(value) is not list or set(map(type, value)) != {list}:
+        return None
+    (width, *others) = set(map(len, value))
+    floats = width and not others and set(map(type, chain.from_iterable(value))) == {float}
+    return (len(value), width) if floats else None
 
 
 def _dtype(value: Any) -> str:

@@ -14,10 +14,9 @@ def arranged(matching: Matching, yours: Recorded, reference: Recorded) -> tuple[
     """Yours in the shape of the reference: in the order of axes in which they agree, else in that of what
     was matched before, else in the usual one. What was computed may not be transposed unasked, least of all
     a result."""
-    given = matching.is_input(reference.name)
-    plain = reference.squeezed == yours.squeezed
-    if plain and (len(set(yours.squeezed)) == len(yours.squeezed) or (len(yours.squeezed) < 3 and not given)):
-        return tuple(range(len(yours.squeezed))), yours.as_shape(reference.shape)  # no other order fits
+    shape, given = yours.squeezed, matching.is_input(reference.name)
+    if shape == reference.squeezed and (len(set(shape)) == len(shape) or (len(shape) < 3 and not given)):
+        return tuple(range(len(shape))), yours.as_shape(reference.shape)  # no other order fits
     choices = []
     for order, tensor in arrangements(yours, reference.shape):
         turned = swaps_last(order)

@@ -123,8 +123,14 @@ class Matching:
 
     def is_input(self, name: str) -> bool:
         """Whether a tensor of the reference is fed, not computed; without a graph, none is known to be."""
+        return name in self.fed
+
+    @cached_property
+    def fed(self) -> frozenset[str]:
+        """The tensors that are fed to the graph of the reference."""
         trace = self.reference.trace
-        return trace is not None and trace.graph.node(trace.graph.resolve(name).node).op.fed
+        nodes = () if trace is None else trace.graph.nodes.values()
+        return frozenset(node.tensor_name(0) for node in nodes if node.op.fed)
 
     def is_output(self, name: str) -> bool:
         """Whether a tensor of the reference is a result of its graph."""
