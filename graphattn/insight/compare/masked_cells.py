@@ -68,6 +68,8 @@ def _top(row: Sequence[Any], hidden: Sequence[bool]) -> float:
 
 def seen(row: Sequence[Any]) -> list[Any]:
     """The finite cells of a row that are neither masked nor a fill."""
+    if {x for x in row if not x > FILL} <= {-math.inf}:
+        return [x for x in row if FILL < x < math.inf]
     hidden = masked_in(row)
     fills = _fills(row, hidden)
     return [x for x, masked, fill in zip(row, hidden, fills) if not (masked or fill) and x - x == 0]

@@ -66,8 +66,6 @@ class Recorded:
     @property
     def seen(self) -> list[Any]:
         """Its cells, those of masks and what is not finite aside."""
-        if {x for x in self.flat if x <= FILL} <= {-math.inf}:
-            return [x for x in self.flat if FILL < x < math.inf]
         return [x for row in self.rows for x in seen(row)]
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from operator import sub
 
-from ..masked_cells import hidden_cells
+from ..masked_cells import FILL, hidden_cells
 from ..recording import Recorded, Recording
 
 NEAR = 2e-3
@@ -37,7 +37,11 @@ def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
             if abs(x - y) <= limit:
                 some = some or x != 0.0
                 continue
+            if abs(x - y) <= near * abs(x):
+                continue
+            if x > FILL and y > FILL:  # neither is masked
+                return False
             hidden = hidden or hidden_cells(p, q)
-            if not (hidden[0][j] and hidden[1][j]) and not abs(x - y) <= near * abs(x):
+            if not (hidden[0][j] and hidden[1][j]):
                 return False
     return some
