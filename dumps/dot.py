@@ -70,7 +70,8 @@ def drawing(
 ) -> Drawing:
     """The DOT text of a picture, in a theme.
 
-    sides: where the labels of frames (by id) stand that are not at the left: r, c, and `BARE` behind it.
+    sides: where the labels of frames (by id) stand that are not at the left: r, c, and behind it `BARE`, and
+    by how much the frame is wider at each side.
     """
     colours = theme(theme_name)
     mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
@@ -174,12 +175,12 @@ class _Writer:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
         label = styled_lines(frame.title, 12, colour, bold=True)
-        side, _, bare = self.sides.get(frame.id, "l").partition(" ")
+        side, bare, wider, *_ = [*self.sides.get(frame.id, "l").split(), "", ""]
         if frame.note and bare != BARE:
             label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
             "graph", id=f"{self.mark}-{frame.id}", label=f"<{label}>", labelloc="b",
-            labeljust=side, style="rounded,filled", margin="10",
+            labeljust=side, style="rounded,filled", margin=str(10 + int(wider or 0)),
             color=paint.line, fillcolor=paint.fill, penwidth="1.1", tooltip=_plain(frame.tooltip),
         )  # fmt: skip
 

@@ -6,6 +6,7 @@ which of the three is free.
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -17,10 +18,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 BARE = "bare"
 """Behind the side: the label stands there without its note, which would not have room."""
 
+WIDER = 40
+"""A frame is made wider by at most so much at each side, so that its label has room beside an arrow."""
+
 
 def struck_labels(svg: str) -> dict[str, str]:
     """For each frame (by its id in DOT) through whose label an arrow runs, the side where none does:
-    l, r, c, where need be with ` bare` behind it (`BARE`)."""
+    l, r, c, where need be with ` bare` behind it (`BARE`), and by how much the frame has to be wider."""
     root = ElementTree.fromstring(svg)
     points: list[tuple[float, float]] = []
     for group in root.iter(f"{SVG}g"):
@@ -48,7 +52,10 @@ def struck_labels(svg: str) -> dict[str, str]:
             for side, x in {"l": left + 8, "r": right - 8 - wide, "c": (left + right - wide) / 2}.items()
             if _free(near, x, x + wide)
         ]
-        found[group.findtext(f"{SVG}title") or ""] = free[0] if free else f"l {BARE}"
+        lacks = math.ceil(title + 12 - max(min(near) - left, right - max(near)))
+        side = "l" if min(near) - left > right - max(near) - 1 else "r"
+        wider = f"{side} {BARE} {lacks}" if 0 < lacks <= WIDER else f"l {BARE}"
+        found[group.findtext(f"{SVG}title") or ""] = free[0] if free else wider
     return found
 
 

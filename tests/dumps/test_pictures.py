@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import warnings
@@ -20,6 +21,7 @@ from graphattn.dumps.diagram import diagram
 from graphattn.dumps.dot import dot
 from graphattn.dumps.frame_labels import struck_labels
 from graphattn.dumps.layout import TooHard, laid_out, laid_out_as
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.picture import Folded, render, svg
 from graphattn.dumps.theme import THEMES, theme
 from graphattn.models import pretrained
@@ -630,14 +632,21 @@ def test_heads_without_names_are_numbered():
 def test_labels_of_frames_move_out_of_the_way():
     """No arrow runs through a label where one of three sides is free."""
 
-    def frame(x: float) -> str:
+    def frame(x: float, label: str = "label") -> str:
         return (
             '<svg xmlns="http://www.w3.org/2000/svg"><g class="cluster"><title>c1</title>'
             '<path d="M0,0C0,0 0,-100 0,-100 0,-100 300,-100 300,-100 300,-100 300,0 300,0"/>'
-            '<text x="8" y="-10" font-size="12">label</text></g>'
+            '<text x="8" y="-10" font-size="12">'
+            f"{label}</text></g>"
             f'<g class="edge"><path d="M{x},-60C{x},-40 {x},-20 {x},20"/></g></svg>'
         )  # fmt: skip
 
+    long = "a label of half the frame"
+    wide = text_width(long, 12)
+    assert 150 - 8 < wide < 150 + 20  # beside an arrow in the middle there is no room for it
+    assert struck_labels(frame(150, long)) == {"c1": f"l bare {math.ceil(wide + 12 - 150)}"}
+    assert struck_labels(frame(155, long)) == {"c1": f"l bare {math.ceil(wide + 12 - 155)}"}
+    assert struck_labels(frame(150, 2 * long)) == {"c1": "l bare"}
     assert struck_labels(frame(20)) == {"c1": "r"}
     assert struck_labels(frame(150)) == {} and struck_labels(frame(290)) == {}
     both = frame(20).replace("</svg>", frame(285)[frame(285).index('<g class="edge">') :])
