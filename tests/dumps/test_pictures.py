@@ -652,7 +652,8 @@ def test_labels_of_frames_move_out_of_the_way():
     both = frame(20).replace("</svg>", frame(285)[frame(285).index('<g class="edge">') :])
     assert struck_labels(both) == {"c1": "c"}
     three = both.replace("</svg>", frame(150)[frame(150).index('<g class="edge">') :])
-    assert struck_labels(three) == {"c1": "l bare"}
+    room = math.ceil(text_width("label", 12) + 12 - 20)
+    assert struck_labels(three) == {"c1": f"l bare {room}"}
     note = f'<text x="50" y="-10" font-size="9">{"note " * 40}</text>'
     wide = frame(100).replace("</text>", f"</text>{note}")
     bold = wide.replace('font-size="12"', 'font-size="12" font-weight="bold"', 1)
