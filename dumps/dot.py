@@ -22,7 +22,7 @@ from graphattn.core.trace import Trace
 from graphattn.dumps import wording
 from graphattn.dumps.alike import alike
 from graphattn.dumps.diagram import GAP, Arrow, Box, Diagram, Frame, diagram
-from graphattn.dumps.frame_labels import BARE
+from graphattn.dumps.frame_labels import BARE, MIDDLE
 from graphattn.dumps.grids import grid_legend, grid_rows
 from graphattn.dumps.markup import escaped, styled, styled_lines
 from graphattn.dumps.theme import ENTRIES, FONT, Theme, theme
@@ -71,7 +71,7 @@ def drawing(
     """The DOT text of a picture, in a theme.
 
     sides: where the labels of frames (by id) stand that are not at the left: r, c, and behind it `BARE`, and
-    by how much the frame is wider at each side.
+    by how much the frame is wider at each side for a label of one word a line; `MIDDLE` for arrows (e7).
     """
     colours = theme(theme_name)
     mark = zlib.crc32("\n".join([theme_name, *(box.tooltip for box in picture.boxes.values())]).encode())
@@ -174,8 +174,9 @@ class _Writer:
     def _frame(self, cluster: graphviz.Digraph, frame: Frame) -> None:
         paint = self.colours.frames[frame.depth % 2]
         colour = self.colours.role(frame.role, self.colours.ink)
-        label = styled_lines(frame.title, 12, colour, bold=True)
         side, bare, wider, *_ = [*self.sides.get(frame.id, "l").split(), "", ""]
+        title = " ".join(frame.title).split() if wider else frame.title
+        label = styled_lines(title, 12, colour, bold=True)
         if frame.note and bare != BARE:
             label += self._muted(f"{GAP}{frame.note}", 9)
         cluster.attr(
@@ -273,7 +274,8 @@ class _Writer:
         if arrow.label:
             # a label takes up room in the layout, which bends the arrow; an xlabel is added afterwards
             place = "xlabel" if arrow.upward or self._straight(arrow) else "label"
-            if arrow.far and not arrow.upward:  # in the middle it would stand on what the arrow runs past
+            far = arrow.far and not arrow.upward and self.sides.get(f"e{number}") != MIDDLE
+            if far:  # in the middle it would stand on what the arrow runs past
                 place = "headlabel"
                 more |= {"labelangle": "60", "labeldistance": "2.5" if len(arrow.label) > 4 else "2.2"}
             more[place] = f"<{escaped(f' {arrow.label} ')}>"

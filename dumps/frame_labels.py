@@ -1,7 +1,8 @@
-"""Where the labels of frames stand, so that no arrow runs through them.
+"""Where the labels of frames stand, so that no arrow runs through them, and those at the heads of arrows, so
+that none stands on another.
 
-A label takes the same room at the left, in the middle and at the right of its frame, so a layout tells
-which of the three is free.
+The label of a frame takes the same room at the left, in the middle and at the right, so a layout tells which of
+the three is free.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from itertools import combinations
 
 from graphattn.dumps.letters import text_width
 
@@ -18,13 +20,17 @@ SVG = "{http://www.w3.org/2000/svg}"
 BARE = "bare"
 """Behind the side: the label stands there without its note, which would not have room."""
 
+MIDDLE = "middle"
+"""The label of a far arrow does not stand at its head, where there is no room for it, but in its middle."""
+
 WIDER = 40
 """A frame is made wider by at most so much at each side, so that its label has room beside an arrow."""
 
 
 def struck_labels(svg: str) -> dict[str, str]:
     """For each frame (by its id in DOT) through whose label an arrow runs, the side where none does:
-    l, r, c, where need be with ` bare` behind it (`BARE`), and by how much the frame has to be wider."""
+    l, r, c, where need be with ` bare` behind it (`BARE`); and where none is free, by how much the frame has to
+    be wider for a label of one word a line."""
     root = ElementTree.fromstring(svg)
     points: list[tuple[float, float]] = []
     for group in root.iter(f"{SVG}g"):
@@ -52,11 +58,38 @@ def struck_labels(svg: str) -> dict[str, str]:
             for side, x in {"l": left + 8, "r": right - 8 - wide, "c": (left + right - wide) / 2}.items()
             if _free(near, x, x + wide)
         ]
-        lacks = math.ceil(title + 12 - max(min(near) - left, right - max(near)))
+        longest = max((_widest_word(t) for t in texts if _bold(t)), default=title)
+        lacks = max(math.ceil(longest + 12 - max(min(near) - left, right - max(near))), 0)
         side = "l" if min(near) - left > right - max(near) - 1 else "r"
-        wider = f"{side} {BARE} {lacks}" if 0 < lacks <= WIDER else f"l {BARE}"
+        wider = f"{side} {BARE} {lacks}" if lacks <= WIDER else f"l {BARE}"
         found[group.findtext(f"{SVG}title") or ""] = free[0] if free else wider
     return found
+
+
+def covered_labels(svg: str) -> set[str]:
+    """The arrows (by the ends of their ids, `e7`) whose label stands on that of another."""
+    places = []
+    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+        if group.get("class") == "edge":
+            ident = group.get("id", "").rpartition("-")[2]
+            places += [(ident, *_place(text)) for text in group.iter(f"{SVG}text")]
+    return {
+        ident
+        for a, b in combinations(places, 2)
+        if a[1] < b[2] and b[1] < a[2] and a[3] < b[4] and b[3] < a[4]
+        for ident in (a[0], b[0])
+    }
+
+
+def _place(text: ElementTree.Element) -> tuple[float, float, float, float]:
+    """Left, right, top and bottom of a text without the blanks around it."""
+    told = (text.text or "").strip(" \u00a0")
+    before = (text.text or "").partition(told)[0]
+    size, x, y = _size(text), float(text.get("x", "0")), float(text.get("y", "0"))
+    left = x + text_width(before, size)
+    if text.get("text-anchor") == "middle":
+        left = x - text_width(told, size) / 2
+    return left, left + text_width(told, size), y - 0.75 * size, y + 0.2 * size
 
 
 def _free(crossings: list[float], start: float, end: float) -> bool:
@@ -65,6 +98,10 @@ def _free(crossings: list[float], start: float, end: float) -> bool:
 
 def _width(text: ElementTree.Element) -> float:
     return text_width(text.text or "", _size(text), _bold(text))
+
+
+def _widest_word(text: ElementTree.Element) -> float:
+    return max(text_width(word, _size(text), _bold(text)) for word in (text.text or " ").split() or [""])
 
 
 def _bold(text: ElementTree.Element) -> bool:

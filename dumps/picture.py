@@ -32,7 +32,7 @@ from graphattn.dumps.centred import centred
 from graphattn.dumps.diagram import Diagram, diagram
 from graphattn.dumps.diagram.values import CELLS
 from graphattn.dumps.dot import SIBLINGS, Drawing, drawing
-from graphattn.dumps.frame_labels import struck_labels
+from graphattn.dumps.frame_labels import MIDDLE, covered_labels, struck_labels
 from graphattn.dumps.layout import DPI, TooHard, dots_per_inch, laid_out, laid_out_as
 from graphattn.dumps.theme import theme as known_theme
 from graphattn.dumps.write import ending_of, write_bytes, write_text
@@ -134,7 +134,7 @@ def _drawn(
                 Folded,
                 stacklevel=4,
             )
-        struck = struck_labels(raw)
+        struck = _misplaced(picture, raw)
         if struck:
             drawn, raw, data = _labels_aside(picture, theme, timeout, form, struck, (drawn, raw, data))
         return drawn, finished(raw, drawn, picture), data
@@ -173,17 +173,24 @@ def _count(graph: Graph, folds: list[Fold]) -> int:
     return len(folds) + sum(node.op.drawn is None and node.name not in folded for node in graph.nodes.values())
 
 
+def _misplaced(picture: Diagram, svg: str) -> dict[str, str]:
+    """Where the labels had better stand that are struck, or on which others stand."""
+    far = {f"e{number}" for number, arrow in enumerate(picture.arrows) if arrow.far}
+    return struck_labels(svg) | dict.fromkeys(sorted(far & covered_labels(svg)), MIDDLE)
+
+
 def _labels_aside(
     picture: Diagram, theme: str, timeout: float, form: str, struck: Mapping[str, str],
     first: tuple[Drawing, str, bytes],
 ) -> tuple[Drawing, str, bytes]:  # fmt: skip
-    """The picture with the labels that arrows run through at another side of their frames."""
+    """The picture with the labels that arrows run through at another side of their frames, and those that
+    stand on others in the middle of their arrows."""
     try:
         again = drawing(picture, theme, sides=struck)
         other, data = _laid_out(again, timeout, form)
     except TooHard:
         return first
-    return (again, other, data) if len(struck_labels(other)) < len(struck) else first
+    return (again, other, data) if len(_misplaced(picture, other)) < len(struck) else first
 
 
 # ------------------------------------------------------------ the SVG

@@ -19,7 +19,7 @@ from graphattn.dumps.alike import alike
 from graphattn.dumps.colour import contrast
 from graphattn.dumps.diagram import diagram
 from graphattn.dumps.dot import dot
-from graphattn.dumps.frame_labels import struck_labels
+from graphattn.dumps.frame_labels import covered_labels, struck_labels
 from graphattn.dumps.layout import TooHard, laid_out, laid_out_as
 from graphattn.dumps.letters import text_width
 from graphattn.dumps.picture import Folded, render, svg
@@ -659,6 +659,23 @@ def test_labels_of_frames_move_out_of_the_way():
     bold = wide.replace('font-size="12"', 'font-size="12" font-weight="bold"', 1)
     assert struck_labels(bold) == {"c1": "l bare"}  # its title alone has room
     assert struck_labels(bold.replace("100", "30")) == {"c1": "r bare"}
+
+
+def test_no_label_of_an_arrow_stands_on_another():
+    """Of a far arrow it stands in the middle, where there is no room for it at its head."""
+
+    def edges(*places: tuple[float, float]) -> str:
+        drawn = (
+            f'<g class="edge" id="g-e{number}"><text x="{x}" y="{y}" font-size="9"> V 4×4 </text></g>'
+            for number, (x, y) in enumerate(places)
+        )
+        return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(drawn)}</svg>'
+
+    assert covered_labels(edges((0, 0), (20, 5), (200, 0))) == {"e0", "e1"}
+    assert covered_labels(edges((0, 0), (40, 0), (0, 12))) == set()
+    graph = specimen("multi-head", n=4, d=8, heads=2, causal=True).graph
+    crowded = laid_out(dot(graph.at("primitive")), "svg").decode("utf-8")
+    assert covered_labels(crowded) and not covered_labels(svg(graph, level="primitive"))
 
 
 def test_values_are_projected_beside_queries_and_keys():
