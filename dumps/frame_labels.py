@@ -1,5 +1,4 @@
-"""Where the labels of frames stand, so that no arrow runs through them, and those at the heads of arrows, so
-that none stands on another.
+"""Where the labels of frames stand, so that no arrow runs through them, and which labels of arrows are covered.
 
 The label of a frame takes the same room at the left, in the middle and at the right, so a layout tells which of
 the three is free.
