@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from op_laws import mapped
 
 from graphattn import Graph, diagnose, run
 from graphattn.core.errors import GraphError
@@ -115,3 +116,27 @@ def test_the_derivative_of_another_form_is_named(activation, kind, words):
     d_x = [[sum(d * w[j] for d, w in zip(row, feeds["w"], strict=True)) for j in range(2)] for row in slopes]
     found = diagnose(g, feeds, {"d_x": d_x}, pairs=False)
     assert words in found.findings[0].phrase and "the derivative of" in found.findings[0].phrase
+
+
+@pytest.mark.parametrize("places", [None, 10, 4])
+def test_a_gate_that_is_never_open_does_not_hide_the_mistake(places):
+    """Where a unit is never active its row of the right gradient is all zeros, and theirs is not."""
+    graph = Graph("mlp")
+    x, w_1, w_2 = graph.input("x", (3, 2)), graph.parameter("w_1", (3, 2)), graph.parameter("w_2", (2, 3))
+    graph.output(y=graph.linear(graph.relu(graph.linear(x, w_1, name="hidden"), name="act"), w_2))
+    backward = gradient(graph, of="y", wrt=["w_1"])
+    feeds = {
+        "x": [[0.5, 1.25], [1.5, 0.75], [0.9, 1.1]], "w_1": [[1.1, 0.4], [-0.7, -1.3], [0.9, -0.35]],
+        "w_2": [[0.3, 1.7, -0.6], [-1.2, 0.8, 0.45]], "d_y": [[0.13, -0.71], [1.37, 0.29], [0.77, 0.31]],
+    }  # fmt: skip
+    trace = run(backward, feeds)
+    assert trace["d_w_1"][1] == [0.0, 0.0]
+    act = trace["backward.d_act"]
+    wrong = [
+        [sum(max(act[t][unit], 0.0) * feeds["x"][t][j] for t in (2, 1, 0)) for j in range(2)]
+        for unit in range(3)
+    ]
+    wrong = mapped(lambda cell: cell * (1 + 2**-52) if places is None else round(cell, places), wrong)
+    found = diagnose(backward, feeds, {"d_w_1": wrong}, pairs=False, precision=places)
+    told = "with backward.d_act instead of hidden as x of the is_positive backward.act.is_positive_hidden"
+    assert told in [words for f in found.findings for words in (f.phrase, *f.equals)]
