@@ -137,6 +137,12 @@ def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print
     return Print("fixed", decimals, sure) if fixed > significant else Print("significant", digits, sure)
 
 
+def most_decimals(cells: Iterable[float], float32: bool = False) -> int:
+    """How many decimals the cell needs that needs most; `float32`: they were rounded to float32 after it."""
+    finite = (x for x in islice(cells, SAMPLE) if math.isfinite(x))
+    return max((_shortest(_decimal(x) if float32 else x)[0] for x in finite), default=0)
+
+
 def fits(shown: Print, cells: Iterable[float]) -> bool:
     """Whether the cells need just so many decimals, or digits: where all lie between 0.1 and 1, both do."""
     needs = [_shortest(x) for x in islice(cells, SAMPLE) if math.isfinite(x) and not is_masked(x)]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from ...core import nested
@@ -22,16 +23,18 @@ from ...core.elsewhere import meant
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
-from ...core.words import typed
+from ...core.words import listed, typed
 from ...passes.cotangents import by_results, otherwise_called
 from ..compare import compare
-from ..compare.comparison import SAYS_IT_ALL, Comparison
+from ..compare.comparison import Comparison
 from ..compare.reading import read
 from ..compare.recording import Recording
-from .accuracy import Accuracy, accuracy_of
+from .accuracy import SINGLE, accuracy_of, if_rounded
 from .backward import Backward, differentiated
+from .chance import excluded, right_by_chance
 from .classes import classes, same
 from .cut import plain
+from .how_far import agreeing_digits, how_far
 from .judge import Judge
 from .levels import Level, levels
 from .not_finite import not_finite, nothing_else
@@ -45,9 +48,9 @@ from .several import all_at_once
 from .suspects import MOST, as_well, giving_nan, halfway, most_telling
 
 FEW = 4
-"""So few wrong cells are worth a word."""
-SINGLES, PAIRS = 10.0, 20.0
-"""Seconds for one mistake, and for two at once."""
+"""So many other wordings of one of several mistakes at once are worth a note."""
+SINGLES, PAIRS, MOMENT = 10.0, 20.0, 2.0
+"""Seconds for one mistake, for two at once, and for one where hardly any difference is left."""
 
 
 @meant
@@ -86,32 +89,76 @@ def diagnose(
     rounded = [name for name, tensor in reading.recorded.items() if accuracy.rounds(tensor)]
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
     rules = backward.rules if backward else {}
-    stages = list(levels(graph, reading.observed, reading.fed, accuracy, declared, rounded, rules))
+    make = partial(levels, graph, reading.observed, reading.fed)
+    stages = list(make(accuracy, declared, rounded, rules))
+    maybe = None if precision is not None else if_rounded([o.theirs for o in reading.observed], accuracy)
+    supposed = [] if maybe is None else list(make(maybe, declared, rounded, rules))
     with warnings.catch_warnings():  # of graphs that nobody wrote
         warnings.simplefilter("ignore")
-        done = _searched(
-            graph, search, stages, recording, backward, PAIRS if budget is None else budget, pairs, names
-        )
+        done = _diagnosed(
+            graph, search, stages, supposed, recording, backward, PAIRS if budget is None else budget, pairs,
+            names, precision is not None,
+        )  # fmt: skip
     done.notes += reading.notes
     return done
 
 
-def _searched(
-    graph: Graph, search: Search, stages: list[Level], recording: Recording, backward: Backward | None,
-    more: float, pairs: bool, names: Mapping[str, str] | None,
+def _diagnosed(
+    graph: Graph, search: Search, stages: list[Level], supposed: list[Level], recording: Recording,
+    backward: Backward | None, more: float, pairs: bool, names: Mapping[str, str] | None, stated: bool,
 ) -> Diagnosis:  # fmt: skip
-    """What one mistake explains, at any level; then several; then two at once, for so many `more` seconds."""
-    fed, theirs, accuracy = stages[0].feeds, stages[0].observed, stages[0].accuracy
+    """What is seen at once; what one mistake explains, or several; then two at once, for so many `more`
+    seconds. Each is looked for in the numbers as they are, then in the same if they were rounded (`supposed`).
+    """
+    done = _at_once(graph, search, stages)
+    if done is None and supposed and supposed[0].uncut.judge.right:
+        return _right(graph, supposed[0].uncut, search)
+    if done is None and not stated and (digits := _single(stages[0])):
+        return _nearly(graph, search, stages, backward, digits)
+    if done is not None:
+        return done
+    compared = cache(partial(_compared, graph, stages[0].feeds, recording, names))
+    readings, budget = [stages, supposed][: 1 + bool(supposed)], search.budget
+    for reading in readings:
+        search.start(budget)
+        done = _searched(graph, search, reading, backward, compared)
+        if done is not None:
+            return done
+    if pairs and search.finished:
+        for reading in readings:
+            search.start(more)
+            hits = look_for_pairs(search, reading)
+            if hits:
+                return _found(graph, search, reading, hits)
+    done = _done("unexplained", [], graph, stages[0], search)
+    done.notes += how_far(stages[0].uncut, compared())
+    done.comparison = compared() if len(stages[0].observed) > 1 else None
+    done.look_at = None if done.comparison else halfway(stages[0])
+    return done
+
+
+def _at_once(graph: Graph, search: Search, stages: list[Level]) -> Diagnosis | None:
+    """Right, or what nothing need be looked for in."""
+    theirs = stages[0].observed
     right = next((level for level in (stages[0], stages[0].uncut) if level.judge.right), None)
     beyond = not_finite(stages[0].uncut)
     if beyond and (right is None or nothing_else(stages[0].uncut)):
-        return _undecided(beyond, graph, accuracy, stages[0], search)
+        return _undecided(beyond, graph, stages[0], search)
     if right is not None:
-        done = _right(graph, accuracy, right, search)
+        done = _right(graph, right, search)
         done.notes += [beyond] if beyond else []
         return done
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
-        return _blank(graph, accuracy, stages, search)
+        return _blank(graph, stages, search)
+    return None
+
+
+def _searched(
+    graph: Graph, search: Search, stages: list[Level], backward: Backward | None,
+    compare_all: Callable[[], Comparison | None],
+) -> Diagnosis | None:  # fmt: skip
+    """What one mistake explains, at any level; then several."""
+    theirs = stages[0].observed
     hits = _gradients(search, stages, backward) if backward else search.singles(stages)
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True) for stage in stages])
@@ -119,53 +166,91 @@ def _searched(
         one_by_one = _one_by_one(search, stages)
         hits = all_at_once(search, stages, one_by_one) if len(one_by_one) > 1 else []
         if one_by_one and not hits:
-            return _together(one_by_one, graph, accuracy, stages[0], search)
-    compared = None if hits else _compared(graph, fed, recording, names)
+            return _together(one_by_one, graph, stages[0], search)
+    compared = None if hits else compare_all()
     if compared is not None and compared.agrees and len(theirs) > 1 and _looked_at(compared, theirs):
-        done = _done("harmless", [], graph, accuracy, stages[0], search)
+        done = _done("harmless", [], graph, stages[0], search)
         done.comparison = compared
         return done
     if not hits and stages[0].stands:
         search.budget += search.seconds
         for part in _parts(stages[0].uncut.judge):
             hits = hits or search.singles([replace(stage, together=True, judged=part) for stage in stages])
-    if not hits and pairs and not search.over:
-        search.budget = search.seconds + more
-        hits = look_for_pairs(search, stages)
-    if not hits:
-        done = _done("unexplained", [], graph, accuracy, stages[0], search)
-        done.notes += _how_far(compared)
-        done.comparison = compared if len(theirs) > 1 else None
-        done.look_at = None if done.comparison else halfway(stages[0])
-        return done
+    return _found(graph, search, stages, hits) if hits else None
+
+
+def _found(graph: Graph, search: Search, stages: list[Level], hits: list[Hit]) -> Diagnosis:
+    """Mistakes that explain what was observed, unless chance does."""
+    fed = stages[0].feeds
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
-    verdict = "harmless" if _harmless(findings[0], stages[0].whole, fed) else "mistake"
-    done = _done(verdict, findings, graph, accuracy, stages[0], search)
     rewrites = [hit.rewrite for hit in hits if hit.level is stages[0] and hit.made is None]
-    if len(findings) > 1 and len(rewrites) > 1:
-        done.look_at = most_telling(stages[0], rewrites[:MOST])
+    tells = most_telling(stages[0], rewrites[:MOST]) if len(findings) > 1 and len(rewrites) > 1 else None
+    if stages[0].accuracy.supposed and not excluded(stages[0].uncut.judge, search.tried):
+        done = _done("undecided", [], graph, stages[0], search)
+        done.suspects = [finding.phrase for finding in findings[:MOST]]
+        done.notes.append(
+            f"with so few digits, to {done.accuracy}, some variant fits by chance: {_say_so(stages[0])}"
+        )
+    else:
+        verdict = "harmless" if _harmless(findings[0], stages[0].whole, fed) else "mistake"
+        done = _done(verdict, findings, graph, stages[0], search)
+    done.look_at = tells
     return done
 
 
-def _right(graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
+def _say_so(level: Level) -> str:
+    places = level.accuracy.shown.places
+    return f"precision={places} says that they were rounded, and more digits would tell"
+
+
+def _right(graph: Graph, level: Level, search: Search) -> Diagnosis:
     """As intended, unless so few digits were observed that most of the usual mistakes would give them too."""
-    done = _done("right", [], graph, accuracy, level, search)
-    if not accuracy.coarse:
+    done = _done("right", [], graph, level, search)
+    if not level.accuracy.coarse:
         return done
     found, count = as_well(level)
     if found:
-        told = f"{len(found)} of {count} usual mistakes give the same, to {accuracy.text}"
+        told = f"{len(found)} of {count} usual mistakes give the same, to {done.accuracy}"
         done.notes.append(f"{told} (this graph {plain(found[0].phrase)}, …): more digits would tell")
     if 3 * len(found) > count:
         done.verdict = "undecided"
         done.suspects = [variant.phrase for variant in found[:MOST]]
         done.look_at = most_telling(level, [variant.rewrite for variant in found[:MOST]])
+    elif level.accuracy.supposed and right_by_chance(level.judge):
+        done.verdict = "undecided"
+        done.notes.append(f"yours is what this graph gives, to {done.accuracy}: {_say_so(level)}")
     return done
 
 
-def _undecided(why: str, graph: Graph, accuracy: Accuracy, level: Level, search: Search) -> Diagnosis:
+def _single(level: Level) -> int:
+    """To how many digits numbers of float64 agree that are right as float32 computes; 0 if they are not."""
+    if level.accuracy.computed >= SINGLE.computed or level.accuracy.half:
+        return 0
+    alike = replace(level.uncut, accuracy=SINGLE)
+    return agreeing_digits(alike.judge) if alike.judge.right else 0
+
+
+def _nearly(
+    graph: Graph, search: Search, stages: list[Level], backward: Backward | None, digits: int
+) -> Diagnosis:
+    """A mistake that explains the little that is left, if one of the likely ones does in a moment."""
+    search.start(min(search.budget, MOMENT))
+    likely = (False,)
+    hits = search.engines(stages[0], backward, True) if backward else []
+    hits = hits or search.singles(stages, likely)
+    if hits:
+        return _found(graph, search, stages, hits)
+    done = _done("undecided", [], graph, stages[0], search)
+    done.reason = (
+        f"yours agrees with this graph in {listed(done.observed, FEW)} to {digits} digits, as float32 computes,"
+        ' and not to float64: precision="float32" calls it right'
+    )
+    return done
+
+
+def _undecided(why: str, graph: Graph, level: Level, search: Search) -> Diagnosis:
     """Nothing is looked for, since nothing that was found would mean anything."""
-    done = _done("undecided", [], graph, accuracy, level, search)
+    done = _done("undecided", [], graph, level, search)
     done.notes.append(f"{why}: expected inputs on which it is finite")
     return done
 
@@ -190,11 +275,9 @@ def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
     return found
 
 
-def _together(
-    one_by_one: Mapping[str, list[Hit]], graph: Graph, accuracy: Accuracy, level: Level, search: Search
-) -> Diagnosis:
+def _together(one_by_one: Mapping[str, list[Hit]], graph: Graph, level: Level, search: Search) -> Diagnosis:
     """A finding for each tensor, where they are not found to be one graph."""
-    done = _done("mistake", [], graph, accuracy, level, search)
+    done = _done("mistake", [], graph, level, search)
     done.together = True
     done.notes.append(
         "no one mistake explains it all: each of these explains one tensor from its own inputs, and its graph"
@@ -233,22 +316,6 @@ def _looked_at(compared: Comparison, observed: Sequence[Observed]) -> bool:
     return all(o.theirs.name not in left for o in observed)
 
 
-def _how_far(compared: Comparison | None) -> list[str]:
-    """What the numbers alone say of the first tensor that differs: how it follows from the right one, and
-    which cells differ where they are few."""
-    first = None if compared is None else compared.first
-    if first is None:
-        return []
-    said, found = [], first.comparison
-    if first.relations and first.relations[0].kind in SAYS_IT_ALL:
-        told = first.relations[0].text.replace("the reference", "what this graph gives")
-        said.append(f"{found.name} of yours is {told}")
-    differ, cells = found.difference.over, found.difference.cells
-    if 0 < differ <= FEW and 4 * differ <= cells:
-        said.append(f"{differ} of {cells} cells of {found.name} differ, most at {list(found.index or ())}")
-    return said
-
-
 def _finding(
     group: list[Hit], tells: Mapping[str, Any] | None, feeds: Mapping[str, Any], alone: str = ""
 ) -> Finding:
@@ -280,22 +347,21 @@ def _harmless(finding: Finding, fine: Graph, feeds: Mapping[str, Any]) -> bool:
     return all(same(list(nested.flat(right[name])), list(nested.flat(wrong[name]))) for name in names)
 
 
-def _blank(graph: Graph, accuracy: Accuracy, levels: list[Level], search: Search) -> Diagnosis:
+def _blank(graph: Graph, levels: list[Level], search: Search) -> Diagnosis:
     """Nothing but NaN was observed: any of many mistakes does that."""
     suspects = giving_nan(levels, search.budget)
-    done = _done("undecided", [], graph, accuracy, levels[0], search)
+    done = _done("undecided", [], graph, levels[0], search)
     done.suspects = list(dict.fromkeys(variant.phrase for _, variant in suspects))
     rewrites = [variant.rewrite for level, variant in suspects if level is levels[0]]
     done.look_at = (most_telling(levels[0], rewrites) if len(rewrites) > 1 else None) or halfway(levels[0])
     return done
 
 
-def _done(
-    verdict: str, findings: list[Finding], graph: Graph, accuracy: Accuracy, level: Level, search: Search
-) -> Diagnosis:
+def _done(verdict: str, findings: list[Finding], graph: Graph, level: Level, search: Search) -> Diagnosis:
     names = [o.name for o in level.observed]
     return Diagnosis(
-        verdict, findings, graph, accuracy.text, names, search.tried, search.seconds, search.finished
+        verdict, findings, graph, level.accuracy.text, names, search.tried, search.seconds, search.finished,
+        supposed=level.accuracy.supposed,
     )  # fmt: skip
 
 

@@ -5,7 +5,8 @@
     accuracy.relative    the rounding unit of the format (2⁻ᵇ), or half a unit of the last printed digit
 
 The format and the print are told as in compare (`held`, `print_of_numbers`). An array of float32
-may hold printed numbers too.
+may hold printed numbers too. Where too few cells show a print, but none needs more than a few decimals, the
+numbers may still have been rounded to them (`if_rounded`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,20 @@ from dataclasses import dataclass, replace
 from ...core.errors import GraphError
 from ..compare.masked_cells import is_masked
 from ..compare.precision import held, precision_of
-from ..compare.printed import EXACT, EXACT_DIGITS, Print, in_full, print_of_float32, print_of_numbers
+from ..compare.printed import (
+    EXACT,
+    EXACT_DIGITS,
+    Print,
+    in_full,
+    most_decimals,
+    print_of_float32,
+    print_of_numbers,
+)
 from ..compare.recording import Recorded
 
 DOUBLE = 2.0**-53
+MOST_DECIMALS = 8
+"""Numbers that need more decimals were not rounded by anyone."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,8 @@ class Accuracy:
     """The rounding unit of the computation itself."""
     shown: Print = EXACT
     """How they were printed."""
+    supposed: bool = False
+    """Whether that is only supposed: nothing but the numbers' shortness says so."""
 
     def rounds(self, tensor: Recorded) -> bool:
         """Whether a tensor that is fed has the print of what was observed: with fewer digits it is exact."""
@@ -56,6 +69,8 @@ class Accuracy:
 
 FULL = Accuracy("float64")
 FLOAT32_BITS = 24
+SINGLE = Accuracy("float32", 0.0, 2.0**-FLOAT32_BITS, 2.0**-FLOAT32_BITS)
+"""Numbers of float64 that something computed in float32 went into."""
 
 
 def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> Accuracy:
@@ -77,6 +92,20 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
         return _printed(shown.places, full)
     told = f"{shown.places} printed digits"
     return replace(full, text=told, relative=0.5 * 10.0 ** (1 - shown.places), shown=shown)
+
+
+def if_rounded(tensors: Sequence[Recorded], taken: Accuracy) -> Accuracy | None:
+    """How exact the numbers are if they were rounded to the most decimals that one of them needs; None where
+    that is how they are `taken` already, or where it is none or more than a few."""
+    if taken.shown.kind == "fixed" or taken.computed > 2.0**-FLOAT32_BITS:
+        return None
+    cells = [cell for tensor in tensors for cell in tensor.flat if not is_masked(cell)]
+    places = most_decimals(cells, taken.computed > DOUBLE)
+    if not 1 <= places <= MOST_DECIMALS:
+        return None
+    what = "decimal" if places == 1 else f"{places} decimals"
+    rounded = _printed(places, FULL if taken.computed == DOUBLE else replace(taken, relative=taken.computed))
+    return replace(rounded, text=f"the {what}, if they were rounded", supposed=True)
 
 
 def _printed(places: int, full: Accuracy = FULL) -> Accuracy:

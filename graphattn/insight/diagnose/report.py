@@ -36,9 +36,10 @@ def verdict_line(found: Diagnosis) -> str:
         case "harmless":
             return f"harmless: something in {seen} differs, but the result is the same"
         case "mistake":
-            return f"mistake: {found.findings[0].exactly}{_several(found)}"
+            supposed = f", to {found.accuracy}" if found.supposed else ""
+            return f"mistake: {found.findings[0].exactly}{supposed}{_several(found)}"
         case "undecided":
-            return f"undecided: what was observed in {seen} cannot tell"
+            return f"undecided: {found.reason or f'what was observed in {seen} cannot tell'}"
     tried = "nothing that was tried" if found.finished else "nothing that was tried within the budget"
     return f"unexplained: {tried} explains all of {seen}"
 

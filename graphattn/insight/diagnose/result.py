@@ -168,6 +168,10 @@ class Diagnosis:
     finished: bool = True
     """Whether everything was tried, within the budget."""
     notes: list[str] = field(default_factory=list)
+    reason: str = ""
+    """Why it is undecided, where there is more to say than that what was observed cannot tell."""
+    supposed: bool = False
+    """Whether the numbers are only supposed to be rounded: too few of them show it."""
     together: bool = False
     """Whether the findings explain what was observed together, not one or the other."""
     suspects: list[str] = field(default_factory=list)

@@ -64,6 +64,10 @@ class Search:
             return True
         return False
 
+    def start(self, budget: float) -> None:
+        """Begin a part of the search, with a budget of its own."""
+        self.budget, self.looked = self.seconds + budget, 0
+
     def singles(self, levels: Sequence[Level], parts: Sequence[bool] = (False, True)) -> list[Hit]:
         """Every hit of the price band of the first one. parts: what is likely (False), the rest (True)."""
         hits: list[Hit] = []

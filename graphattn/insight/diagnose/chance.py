@@ -1,0 +1,56 @@
+"""Whether a fit to few digits may be chance.
+
+Of a cell that lies D from the intended graph's, and is known to ± r, a change that moves it as far as that, but
+is not the mistake, gives the digits in r/D of all cases: log₂(D/r) bits. All cells that the intended graph does
+not give, together, are b bits, and of N variants one fits by chance in N · 2⁻ᵇ of all cases.
+
+That the intended graph itself fits is told by the bits of all distinct cells, with D their spread.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .judge import Judge, alike
+
+TRUSTED = 10.0
+"""So many bits more than log₂ N: one chance in a thousand."""
+
+
+def excluded(judge: Judge, tried: int) -> bool:
+    """Whether a variant that gives what was observed, one of so many that were tried, is none by chance."""
+    return bits_of_difference(judge) >= TRUSTED + math.log2(max(1, tried))
+
+
+def right_by_chance(judge: Judge) -> bool:
+    """Whether digits so few could be those of other numbers as well."""
+    return bits_of_numbers(judge) < TRUSTED
+
+
+def bits_of_difference(judge: Judge) -> float:
+    """What the cells that the intended graph does not give say."""
+    bits = 0.0
+    for own, observed, rooms in zip(judge.rows, judge.observed, judge.strict, strict=True):
+        if not alike(own, observed.rows):
+            return math.inf
+        for row, theirs, room in zip(own, observed.rows, rooms, strict=True):
+            bits += sum(_bits(abs(x - y), r) for x, y, r in zip(row, theirs, room, strict=True))
+    return bits
+
+
+def bits_of_numbers(judge: Judge) -> float:
+    """What all distinct cells say: by their spread, and one cell alone by its size."""
+    bits = 0.0
+    for own, rooms in zip(judge.rows, judge.strict, strict=True):
+        known = {x: r for row, room in zip(own, rooms, strict=True) for x, r in zip(row, room, strict=True)
+                 if math.isfinite(x)}  # fmt: skip
+        if not known:
+            continue
+        middle = math.fsum(known) / len(known) if len(known) > 1 else 0.0
+        spread = math.hypot(*(x - middle for x in known)) / math.sqrt(len(known))
+        bits += sum(_bits(spread, r) for r in known.values())
+    return bits
+
+
+def _bits(distance: float, room: float) -> float:
+    return math.log2(distance / room) if room < distance < math.inf and room > 0 else 0.0
