@@ -138,5 +138,4 @@ def test_a_gate_that_is_never_open_does_not_hide_the_mistake(places):
     ]
     wrong = mapped(lambda cell: cell * (1 + 2**-52) if places is None else round(cell, places), wrong)
     found = diagnose(backward, feeds, {"d_w_1": wrong}, pairs=False, precision=places)
-    told = "with backward.d_act instead of hidden as x of the is_positive backward.act.is_positive_hidden"
-    assert told in [words for f in found.findings for words in (f.phrase, *f.equals)]
+    assert found.findings[0].phrase.startswith("with backward.d_act instead of hidden as x of ")

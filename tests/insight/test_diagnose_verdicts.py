@@ -193,3 +193,11 @@ def test_right_code_in_an_array_of_float32_that_was_printed():
     printed = [array("f", [round(cell, 4) for cell in row]).tolist() for row in right]
     found = diagnose(given.graph, given.feeds, {"Y": printed})
     assert (found.verdict, found.accuracy) == ("right", "4 printed decimals of float32")
+
+
+@pytest.mark.parametrize("budget", [-1, math.nan])
+def test_a_budget_is_a_number_of_seconds(small, budget):
+    graph, feeds = small
+    told = f"budget is {budget!r}; expected a number of seconds of 0 or more"
+    with pytest.raises(GraphError, match=told):
+        diagnose(graph, feeds, {"out": run(graph, feeds)["out"]}, budget=budget)

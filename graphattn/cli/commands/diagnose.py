@@ -30,7 +30,10 @@ GROUP = "Compare with another implementation"
     " repeated.",
 )  # fmt: skip
 @click.option("--precision", metavar="FORMAT", help="float64, float32, float16, bfloat16, or so many decimals.")
-@click.option("--budget", type=float, metavar="SECONDS", help="How long to search.  [10, and 20 for pairs]")
+@click.option(
+    "--budget", type=float, metavar="SECONDS",
+    help="How long to search, in seconds of work of the processor.  [10, and 20 for pairs]",
+)  # fmt: skip
 @click.option(
     "--pairs/--no-pairs", default=True, help="Whether two mistakes at once are looked for.  [--pairs]"
 )

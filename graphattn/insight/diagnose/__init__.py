@@ -72,11 +72,14 @@ def diagnose(
     tensors by name (a dict, a trace, a file): outputs, and intermediates where there are some; names, as for
     `compare`, are {the graph's: yours} for those that are called otherwise, and not found alike. precision:
     float64, float32, float16 or bfloat16, or with how many decimals they were printed; without it, what the
-    numbers themselves hold. budget: seconds, by default 10 for one mistake and 20 for two at once (pairs=False
-    looks for one alone). declared=False leaves out what ops declare. say is called with progress.
+    numbers themselves hold. budget: seconds of work (of the processor: on a busy machine up to 8 times as
+    many on the clock), by default 10 for one mistake and 20 for two at once (pairs=False: one alone).
+    declared=False leaves out what ops declare. say(text) is called with progress: say=print shows it.
     """
     if not isinstance(graph, Graph):
         raise GraphError(f"diagnose got {typed(graph)}; expected a Graph, then feeds, then what was observed")
+    if budget is not None and not budget >= 0:
+        raise GraphError(f"budget is {budget!r}; expected a number of seconds of 0 or more")
     fine = graph.at("op")
     recording = read(observed)
     names = {**otherwise_called(fine, recording.tensors.keys()), **by_results(fine, names or {})}
