@@ -305,3 +305,8 @@ def test_cells_are_shown_with_their_labels():
     stacked = {"scores": [labelled[f"attention.head{h}.scores"] for h in (0, 1)]}
     stacked["scores"] = [[[2 * v for v in row] for row in head] for head in stacked["scores"]]
     assert compare(labelled, stacked).find("attention.head0.scores").at.count(",") == 1
+
+
+def test_a_scalar_has_no_place():
+    assert "\n  the reference 5   yours 7   1 of 1 cells differ\n" in str(compare({"a": 5.0}, {"a": 7.0}))
+    assert compare({"a": 5.0}, {"a": 7.0}).data()["tensors"][0]["cell"] == ""

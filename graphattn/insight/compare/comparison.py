@@ -71,8 +71,8 @@ class TensorComparison:
 
     @property
     def at(self) -> str:
-        """The same as it is shown, with labels: [sat, 2]."""
-        return "" if self.index is None else self.shown(self.index)
+        """The same as it is shown, with labels: [sat, 2]; nothing of a scalar."""
+        return self.shown(self.index) if self.index else ""
 
     def shown(self, index: Sequence[int]) -> str:
         """The index of a cell, with labels."""

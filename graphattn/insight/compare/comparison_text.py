@@ -186,7 +186,7 @@ def _where(tensor: TensorComparison) -> str:
     if place is not None:
         row, column = place
         a, b = pair.reference.rows[row][column], pair.yours.rows[row][column]
-        text = f"at {tensor.at}   the reference {number(a)}   yours {number(b)}   "
+        text = f"{f'at {tensor.at}   ' if tensor.at else ''}the reference {number(a)}   yours {number(b)}   "
     text += f"{difference.over:,} of {difference.cells:,} cells differ"
     more = []
     if difference.nan:
