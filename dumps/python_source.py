@@ -78,7 +78,7 @@ class _Writer:
     def _kernel_call(self, node: Node) -> KernelCall:
         assert node.op.kernel is not None
         specs = padded(node.op, self.graph.operand_specs(node.operands))
-        kernel = node.op.kernel(FLOAT, *specs, **node.attributes)
+        kernel = node.op.told("kernel", node.name, FLOAT, *specs, **node.attributes)
         try:
             return KernelCall(self.definitions, kernel, specs)
         except GraphError as error:
@@ -144,7 +144,8 @@ class _Writer:
     def _comment(self, node: Node) -> str:
         names = node.name if len(node.ports) == 1 else f"{node.name}: {', '.join(node.ports)}"
         specs = self.graph.operand_specs(node.operands)
-        note = node.op.note(*padded(node.op, specs), **node.attributes) if node.op.note else ""
+        full = padded(node.op, specs)
+        note = node.op.told("note", node.name, *full, **node.attributes) if node.op.note else ""
         shape = describe(node.outputs[0]) if node.outputs else ""
         return "   ".join(filter(None, [names, shape, formula(self.graph, node), note]))
 

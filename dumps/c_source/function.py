@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from graphattn.core.axes import Spec, describe
@@ -53,11 +54,12 @@ def function_of(node: Node, specs: Sequence[Spec | None]) -> Function:
     parameters += [f"{TYPES[spec.kind]} *{port}" for port, spec in zip(ports, node.outputs, strict=True)]
     body: list[str] = []
     used: set[str] = set()
+    explain = partial(op.told, "explain", node.name)
     for number, (port, spec) in enumerate(zip(ports, node.outputs, strict=True)):
         attributes: dict[str, Any] = dict(node.attributes)
         if len(ports) > 1:
             attributes["port"] = number
-        for piece in rule_json(rule_of(op.explain, spec.shape, padded(op, list(specs)), attributes)):
+        for piece in rule_json(rule_of(explain, spec.shape, padded(op, list(specs)), attributes)):
             statements, called = _piece(piece, spec, names, port, op.family == DOTS)
             body += statements
             used |= called

@@ -23,6 +23,7 @@ import array
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from graphattn.core.graph import Graph, Node, Ref, Scope
@@ -169,7 +170,7 @@ class _Writer:
             "axes": list(spec.axes),
             "kind": spec.kind,
         }
-        rule = self._rule(node.op, node.operands, node.attributes, port, spec.shape, len(node.ports))
+        rule = self._rule(node.name, node.op, node.operands, node.attributes, port, spec.shape, len(node.ports))
         if rule is not None:
             told["text" if not node.operands else "rule"] = rule
             for slot, size in choosers(self.rule_list[rule] if node.operands else []):
@@ -214,7 +215,7 @@ class _Writer:
         return numbers
 
     def _rule(
-        self, op: Op, operands: Any, attributes: Mapping[str, Any], port: int, shape: Any, ports: int
+        self, name: str, op: Op, operands: Any, attributes: Mapping[str, Any], port: int, shape: Any, ports: int
     ) -> int | None:
         """The place of the rule for one output; None where the op does not say how its cells come about."""
         if op.explain is None:
@@ -223,10 +224,11 @@ class _Writer:
         key = (op.name, specs, tuple(sorted(attributes.items(), key=str)), port)
         if key not in self.rules:
             given = {**attributes, **({"port": port} if ports > 1 else {})}
+            explain = partial(op.told, "explain", name)
             written = (
-                rule_json(rule_of(op.explain, shape, specs, given))
+                rule_json(rule_of(explain, shape, specs, given))
                 if operands
-                else texts_json(texts_of(op.explain, shape, given))
+                else texts_json(texts_of(explain, shape, given))
                 if _worded(op)
                 else None
             )
@@ -263,7 +265,7 @@ class _Writer:
             told["outputs"] = self._places(scope.outputs)
             rules = [
                 self._rule(
-                    scope.op, scope.operands, scope.attributes, port, self.graph.spec(ref).shape,
+                    scope.name, scope.op, scope.operands, scope.attributes, port, self.graph.spec(ref).shape,
                     len(scope.outputs),
                 )
                 for port, ref in enumerate(scope.outputs)

@@ -267,7 +267,7 @@ def _explain(trace: Trace, table: Table, port: int) -> None:
     users: dict[int, list[tuple[int, ...]]] = {}
     parts: dict[int, Apply] = {}
     for index in product(*map(range, table.spec.shape)):
-        tree = node.op.explain(index, *specs, **node.attributes, **more)
+        tree = node.op.told("explain", node.name, index, *specs, **node.attributes, **more)
         table.expressions[index] = tree
         done: dict[int, int] = {}
         for part in dict.fromkeys(_named(tree)):

@@ -1,12 +1,18 @@
 """A user's op whose rules raise anything, or give something else than they should, gets one sentence."""
 
+import re
+
 import pytest
 
-from graphattn import Graph, GraphError, run
+from graphattn import Graph, GraphError, diagnose, run
 from graphattn.core.axes import Spec
 from graphattn.core.cells import Cell
 from graphattn.core.op import PROMISED, Kernel, Op
+from graphattn.dumps.c_source import c_source
+from graphattn.dumps.python_source import python_source
 from graphattn.dumps.rows import node_rows
+from graphattn.dumps.workbook import workbook
+from graphattn.insight.compare import compare
 from graphattn.passes.cost import cost
 from graphattn.passes.gradient import gradient
 
@@ -84,6 +90,43 @@ def test_a_rule_that_gives_something_else(rule):
         GraphError, match=rf"^own 'y': its {rule} rule gives .*; expected {PROMISED[rule][1][:9]}"
     ):
         used(Op(**{**SOUND, rule: lambda *_, **__: 3.5}))
+
+
+def as_it_is(row):
+    return row
+
+
+PLAIN = {**SOUND, "level": "op", "kernel": lambda numbers, x: Kernel(as_it_is, 1)}
+"""With a kernel whose source can stand alone."""
+
+
+def elsewhere(op, folder):
+    """What else asks an op's rules: each way, by itself."""
+    g = Graph("g")
+    g.output(out=g.apply(op, g.input("x", (1, 2)), name="y"))
+    feeds = {"x": [[1.0, 2.0]]}
+    return {
+        "kernel": [lambda: python_source(g)],
+        "note": [lambda: python_source(g), lambda: str(diagnose(g, feeds, {"out": [[3.0, 4.0]]}))],
+        "cost": [lambda: str(compare(g, {**feeds, "out": [[3.0, 4.0]]}))],
+        "explain": [
+            lambda: c_source(g, feeds), lambda: run(g, feeds).page(folder / "page.html"),
+            lambda: workbook(run(g, feeds)),
+        ],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["kernel", "note", "cost", "explain"])
+def test_whoever_asks_a_rule_gets_one_sentence(rule, tmp_path):
+    for broken in (raising(Odd("a\nb")), lambda *_, **__: 3.5):
+        for ask in elsewhere(Op(**{**PLAIN, rule: broken}), tmp_path)[rule]:
+            try:
+                ask()
+            except GraphError as error:
+                told = rf"own '\w+': its {rule} rule (raised|gives)"
+                assert "\n" not in str(error) and re.match(told, str(error))
+            else:
+                assert rule != "kernel"  # who can do without asks no more
 
 
 def test_a_mask_of_another_shape():

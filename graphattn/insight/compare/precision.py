@@ -179,7 +179,7 @@ def _own(graph: Graph, node: Node, unit: float) -> float:
         return 3 * (2.0 + unit * math.sqrt(longest))
     specs = padded(node.op, graph.operand_specs(node.operands))
     size = sum(spec.size for spec in node.outputs)
-    flops = node.op.cost(*specs, **node.attributes) if node.op.cost is not None else size
+    flops = node.op.told("cost", node.name, *specs, **node.attributes) if node.op.cost is not None else size
     return 2.0 + (unit * math.sqrt(longest) if flops > size else 0.0)
 
 

@@ -52,7 +52,7 @@ def operand_windows(node: Node, port: int, specs: Sequence[Spec | None], window:
     for corner in (0, -1):
         index = tuple(size + corner if corner else 0 for size in shape)
         index = tuple(at if i is None else i for i, at in zip(window, index, strict=True))
-        for cell in _read(node.op.explain(index, *specs, **node.attributes, **more)):
+        for cell in _read(node.op.told("explain", node.name, index, *specs, **node.attributes, **more)):
             for axis, i in enumerate(cell.index):
                 read[cell.slot][axis].add(i if isinstance(i, int) else -1)
     asked = {i for i in window if i is not None}

@@ -88,8 +88,9 @@ def _reads(call: Call, out: Spec) -> Sequence[set[tuple[int | None, int]]] | Non
     row, column = out.shape[-2] - 1, out.shape[-1] - 1
     for at in ((0, 0), (0, column), (row, 0), (row, column)):
         try:
-            tree = call.op.explain((*(0 for _ in out.shape[:-2]), *at), *full, **call.attributes, **more)  # pyright: ignore
-        except (GraphError, IndexError):
+            index = (*(0 for _ in out.shape[:-2]), *at)
+            tree = call.op.told("explain", None, index, *full, **call.attributes, **more)
+        except GraphError:
             return None
         for cell in sources(tree):
             if cell.slot >= len(reads):

@@ -159,7 +159,7 @@ def noted(intended: Intended, node: Node, changed: Mapping[str, object] | None =
     if node.op.note is None:
         return ""
     specs = padded(node.op, intended.graph.operand_specs(node.operands))
-    return node.op.note(*specs, **{**node.attributes, **(changed or {})})
+    return node.op.told("note", node.name, *specs, **{**node.attributes, **(changed or {})})
 
 
 def through(intended: Intended, node: Node) -> list[int]:
