@@ -1,16 +1,21 @@
 """Mistakes of porters, written in numpy on models such as folders of weights give, are named."""
 
+from pathlib import Path
+
 import porting
 import pytest
 from diagnose_report import judged_porting
 
 from graphattn import diagnose, run
+from graphattn.models import pretrained
+
+FOLDERS = Path(__file__).parents[1] / "data" / "models"
 
 CASES = {
     "gpt2": (
         "positions from 1", "positions in reverse", "embedding scaled", "padding inverted",
         "padding on the left", "padding of queries", "padded rows zeroed before",
-        "padded rows zeroed after", "padded rows zeroed in the stream",
+        "padded rows zeroed after", "padded rows zeroed in the stream", "gains exchanged",
         "one padded key seen", "gelu by sigmoid", "logits of the stream",
     ),
     "opt": ("positions from 0, the offset forgotten", "positions one too early"),
@@ -19,13 +24,15 @@ CASES = {
         "gate and up exchanged", "second norm of the first stream",
     ),
     "scaled": ("k one place later", "tables in float16"),
+    "gemma": ("one base for both", "last features turned", "no qk-norm"),
     "past": (
         "k at position 0", "cached keys in reverse", "last cached dropped", "cache dropped", "cache twice",
         "new twice", "one slot early", "one slot late",
     ),
     "past1": ("cache twice", "one slot early"),
     "alibi": ("slopes in reverse",),
-    "encdec": ("lengths of the target over the source", "memory zeroed where padded, not masked"),
+    "encdec": ("lengths of the target over the source", "memory zeroed where padded, not masked",
+               "memory normed"),
 }  # fmt: skip
 
 
@@ -44,3 +51,14 @@ def test_a_porters_mistake_is_named(base, what):
     pytest.importorskip("numpy")
     word, _, phrase = judged_porting(base, what)
     assert word == "first", phrase
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["opt", "gpt2"])
+def test_positions_of_a_folder_that_count_from_elsewhere(family):
+    """What the table holds beside the rows that are used is in the graph."""
+    model = pretrained(FOLDERS / family, ids=[2, 7, 5, 3])
+    rows = list(map(list, model.feeds["position_table"]))
+    theirs = run(model.graph, {**model.feeds, "position_table": rows[1:] + rows[:1]})["logits"]
+    found = diagnose(model.graph, model.feeds, {"logits": theirs}, budget=600, pairs=False)
+    assert found.findings[0].phrase == "with 1 more in each place of the constant positions"

@@ -190,6 +190,7 @@ def _candidates(intended: Intended, node: Node, name: str, value: Any) -> Iterat
     elif isinstance(value, int):
         for size_name, size in intended.sizes:
             yield size, f"{size_name} = {size}", 1.05
+        yield from ((base, "", 1.1) for base in BASES if value >= 100)
         for other, price in ((value + 1, 1.1), (value - 1, 1.1), (0, 1.2), (1, 1.2), (2 * value, 1.5)):
             yield other, "", price
         yield from ((other, "", 1.5) for other in (value // 2, -value))

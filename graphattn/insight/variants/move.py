@@ -44,6 +44,10 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         for key, ref in _peers(intended, node, source):
             words = "with {the} done to {new} too"
             yield Option(("peer", key), words, 1.45, _doing(slot, ref, too=True), ref)
+        for other in _inputs(intended, node, source):
+            yield Option(
+                ("input", other), "with {the} done to {new} too", 1.45, _doing(slot, other, too=True), other
+            )
         yield from _wrapped(intended, node, slot)
 
 
@@ -75,6 +79,16 @@ def _peers(
             continue
         found += 1
         yield relation(intended, other, len(own), own.index(node.name)) or (other,), other
+
+
+def _inputs(intended: Intended, node: Node, source: Ref) -> Iterator[Ref]:
+    """Inputs of other lengths that a step with parameters may be done to as well: an encoder's output."""
+    spec = intended.spec(source)
+    inside = [ref for ref in node.operands if ref and intended.graph.nodes[ref.node].op.drawn == "inside"]
+    for name, other in intended.graph.inputs.items() if inside and spec.rank > 1 else ():
+        alike = (other.kind, other.rank, other.shape[-1:]) == (spec.kind, spec.rank, spec.shape[-1:])
+        if alike and other.shape != spec.shape and intended.graph.nodes[name].op.drawn != "inside":
+            yield Ref(name)
 
 
 def _goes_through(intended: Intended, ref: Ref, node: Node, away: int) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
 from .masks import as_numbers, changing, filled
-from .variant import Option, Variant, each, tensor
+from .variant import Option, Variant, each
 
 
 def padding(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -26,11 +26,14 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     for number, see in enumerate(intended.alike.get((spec.shape[:-1], "bool"), ())):
         if intended.depends(see.node, on=node.name):
             continue
-        called = tensor(intended, see)
-        words = f"with the rows that {called} hides set to 0 in {{the}}"
-        yield Option(number, words, 1.3, lambda d, n, m=see: _zeroed(d, n, m, False))
+        words = "with the rows that {new} hides set to 0 in {the}"
+        yield Option(number, words, 1.3, _zeroing(see, alone=False), see)
         words = f"{words}, not hidden as keys"
-        yield Option((number, "alone"), words, 1.35, lambda d, n, m=see: _zeroed(d, n, m, True))
+        yield Option((number, "alone"), words, 1.35, _zeroing(see, alone=True), see)
+
+
+def _zeroing(see: Ref, alone: bool) -> Callable[[Draft, Node], None]:
+    return lambda draft, node: _zeroed(draft, node, see, alone)
 
 
 def _zeroed(draft: Draft, node: Node, see: Ref, alone: bool) -> None:
