@@ -18,6 +18,7 @@ CASES = {
         "padded rows zeroed after", "padded rows zeroed in the stream", "gains exchanged",
         "one padded key seen", "gelu by sigmoid", "logits of the stream",
     ),
+    "bert": ("padded rows zeroed before",),
     "opt": ("positions from 0, the offset forgotten", "positions one too early"),
     "llama": (
         "k one place later", "heads tiled", "v turned too", "tables in bfloat16", "base 500000",

@@ -25,7 +25,7 @@ def roles_of(graph: Graph) -> list[Group]:
     kinds = _kinds(graph)
     for node in graph.nodes.values():
         call = (node.op.name, tuple((spec.shape, spec.kind) for spec in node.outputs))
-        if node.op.name == "constant":  # one number is no role of another
+        if node.op.name == "constant" and node.outputs[0].rank < 2:  # one number is no role of another
             alike = node.name.rpartition(".")[2], repr(node.attributes)
         else:
             alike = kinds[node.name]

@@ -30,6 +30,28 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         yield Option(number, words, 1.3, _zeroing(see, alone=False), see)
         words = f"{words}, not hidden as keys"
         yield Option((number, "alone"), words, 1.35, _zeroing(see, alone=True), see)
+    yield from _before(intended, node)
+
+
+def _before(intended: Intended, node: Node) -> Iterator[Option]:
+    """The same of what a step takes, where others take it as it is."""
+    for slot, ref in enumerate(node.operands):
+        if ref is None or len(intended.users[ref]) < 2 or intended.graph.nodes[ref.node].op.drawn == "inside":
+            continue
+        spec = intended.spec(ref)
+        shown = intended.alike.get((spec.shape[:-1], "bool"), ()) if spec.kind == "float" else ()
+        for number, see in enumerate(shown):
+            words = f"with the rows that {{new}} hides set to 0 in {{{slot}}} for {{the}} alone"
+            yield Option((number, "before", slot), words, 1.3, _taking(slot, see), see)
+
+
+def _taking(slot: int, see: Ref) -> Callable[[Draft, Node], None]:
+    def apply(draft: Draft, node: Node) -> None:
+        ref = draft.node(node.name).operands[slot]
+        assert ref is not None
+        draft.operand(node, slot, _times(draft, node, ref, see))
+
+    return apply
 
 
 def _zeroing(see: Ref, alone: bool) -> Callable[[Draft, Node], None]:
@@ -39,8 +61,13 @@ def _zeroing(see: Ref, alone: bool) -> Callable[[Draft, Node], None]:
 def _zeroed(draft: Draft, node: Node, see: Ref, alone: bool) -> None:
     if alone and see not in draft.went:
         changing(see.port, filled(True))(draft, draft.graph.nodes[see.node])
-    shape = (*node.outputs[0].shape[:-1], 1)
-    column = draft.add("reshape", [see], {"shape": shape}, near=node, name="as_column")
     ref = Ref(node.name)
-    made = draft.add("multiply", [ref, as_numbers(draft, node, column)], near=node, name="zeroed")
+    made = _times(draft, node, ref, see)
     draft.redirect(ref, made, apart_from=(made.node,))
+
+
+def _times(draft: Draft, near: Node, ref: Ref, see: Ref) -> Ref:
+    """A tensor whose rows that a mask hides are 0."""
+    shape = (*draft.intended.spec(see).shape, 1)
+    column = draft.add("reshape", [see], {"shape": shape}, near=near, name="as_column")
+    return draft.add("multiply", [ref, as_numbers(draft, near, column)], near=near, name="zeroed")
