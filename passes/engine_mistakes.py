@@ -59,6 +59,11 @@ def engine_mistakes(graph: Graph, of: Sequence[str], wrt: Sequence[str]) -> Iter
             "too early", "with cotangents handed on before all has arrived, and again when it has", names, True,
             made(lambda ref, found: [x for i in range(len(found)) for x in found[: i + 1]]),
         )  # fmt: skip
+        for step, told in ((1, "from the first operand on"), (-1, "from the last operand on")):
+            yield EngineMistake(
+                "depth first", f"with all that a tensor has so far handed on whenever more arrives, {told}",
+                names, True, lambda step=step: differentiate(graph, of, wrt, depth_first=step).graph,
+            )  # fmt: skip
     leaves = {graph.resolve(name) for name in wrt}
     yield EngineMistake(
         "not set to zero", "with the gradients of two calls added up, as if they were not set to zero",

@@ -48,6 +48,10 @@ CHECKSUM = re.compile(r"_[0-9a-f]{4}$")
 """How a name ends that was too long (`core.names.described`)."""
 
 
+PATHS = 2000
+"""So many paths are followed depth first."""
+
+
 class Rule(NamedTuple):
     """Where a backward node comes from: the place-th step of the gradient rule of a node."""
 
@@ -94,15 +98,19 @@ def differentiate(
     arriving: Arriving | None = None,
     handing: Handing | None = None,
     apart: bool = False,
+    depth_first: int = 0,
 ) -> Differentiated:
     """As `gradient`, with the names of what is fed and of what comes out. It is kept with the graph
     until that grows. `arriving` is how an engine goes wrong that does not sum up all that arrives, `handing`
-    how rules go wrong (see `engine_mistakes`). `apart` leaves what each rule gives by itself: nothing is
-    merged."""
+    how rules go wrong (see `engine_mistakes`), `depth_first` how an engine does that knows no order: from the
+    first operand on (1), or from the last (−1). `apart` leaves what each rule gives by itself.
+    """
     if not isinstance(graph, Graph):
         raise GraphError(f"gradient got {typed(graph)}; expected a Graph")
     asked = _names(of, "of")
     wanted = None if wrt is None else _names(wrt, "wrt")
+    if depth_first:
+        return _DepthFirst(graph, asked, wanted, depth_first).result()
     if arriving is not None or handing is not None:
         return _Backward(graph, asked, wanted, arriving, handing).result()
     key = ("gradient", asked, wanted, apart)
@@ -386,6 +394,36 @@ class _Backward:
         """What the cotangent of a tensor is called: head0.scores → head0.d_scores."""
         path, dot, leaf = name.rpartition(".")
         return f"{path}{dot}{self.prefix}{leaf}"
+
+
+class _DepthFirst(_Backward):
+    """An engine that goes back depth first: whenever something arrives at a tensor, it hands on all that it has
+    so far. Raises a `GraphError` where too many paths lead back."""
+
+    def __init__(self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None, step: int) -> None:
+        super().__init__(graph, of, wrt)
+        self.step = step
+
+    def _go_back(self) -> None:
+        active = self._active()
+        arriving = [(ref, seed) for ref, seeds in self.found.items() for seed in seeds]
+        self.found.clear()
+        for _ in range(PATHS):
+            if not arriving:
+                return
+            ref, cotangent = arriving.pop()
+            node = self.old.nodes[ref.node]
+            with self._inside(node.name):
+                so_far = self.final.get(ref)
+                if so_far is not None:
+                    cotangent = self.raw.add(Tensor(self.raw, so_far), Tensor(self.raw, cotangent)).ref
+                self.final[ref] = cotangent
+                if any(operand in active for operand in node.operands):
+                    self._apply(node, [Ref(node.name, port) for port in range(len(node.ports))], active)
+            handed = [(to, given) for to, found in self.found.items() for given in found]
+            self.found.clear()
+            arriving += handed[:: -self.step]
+        raise GraphError(f"gradient: more than {PATHS} paths lead back; expected fewer")
 
 
 class _Free:

@@ -86,7 +86,7 @@ SLOT = re.compile(r"\{(\d+)\}")
 def _operand(intended: Intended, group: Group, slot: int) -> str:
     """An operand of the nodes of a group: the tensors, or what it is called in a kind of step."""
     nodes = [intended.graph.nodes[name] for name in group]
-    refs = [node.operands[slot] for node in nodes]
+    refs = [node.operands[slot] if slot < len(node.operands) else None for node in nodes]
     told = tensors(intended, refs)
     if None in refs or (group in intended.kinds and len(told) > LONG):
         return nodes[0].op.operand_name(slot)
