@@ -21,7 +21,7 @@ BASES = {
     "alibi4": {"alibi": True, "heads": 4}, "batch": {"batch": 3, "causal": False},
     "batch_pe": {"batch": 3, "causal": False, "positions": True},
     "batch_masks": {"batch": 2, "padded": True}, "left_padded": {"positions": True, "padded": True},
-    "tiny": {"tiny": True},
+    "tiny": {"tiny": True}, "huge": {"large": 5.0},
 }  # fmt: skip
 
 
@@ -49,7 +49,9 @@ def feeds_of(base, seed=0):
         f[f"gamma{norm}"], f[f"beta{norm}"] = [1 + v for v in draw(D, size=0.3)], draw(D, size=0.3)
     wide = d_k * o["groups"]
     for part, rows in (("q", D), ("k", wide), ("v", wide), ("o", D)):
-        f[f"w_{part}"] = draw(rows, D, size=(300.0 if o["large"] and part == "q" else 1.0) / math.sqrt(D))
+        f[f"w_{part}"] = draw(
+            rows, D, size=(60.0 * o["large"] if o["large"] and part == "q" else 1.0) / math.sqrt(D)
+        )
         f[f"b_{part}"] = draw(rows, size=0.3)
     f["w_in"], f["b_in"] = draw(F, D, size=0.4), draw(F, size=0.3)
     f["w_out"], f["b_out"] = draw(D, F, size=0.4), draw(D, size=0.3)
@@ -618,7 +620,7 @@ LISTED = planted(
     softcap="M22",
     alibi4="M24",
     alibi="M24:all M24:both",
-    large="X3",
+    huge="X3",
     gqa="H9",
     batch="P11 X2:batch H5:batch",
     batch_masks="M20",

@@ -3,7 +3,8 @@
     python tests/insight/diagnose_report.py [PART …]            listed, declared, invented, ported, right, …
     python tests/insight/diagnose_report.py listed:0/2          every second one, from the first on
 
-The mistakes are written by hand in `by_hand`, on lists of floats. A finding is "first" where its graph gives
+The mistakes are written by hand in `by_hand`, on lists of floats, many of them in several ways (`M3:nan` is one
+of M3). A finding is "first" where its graph gives
 what the wrong code gives on other inputs and parameters too, "named" where a later finding does, "look-alike"
 where none does.
 """
@@ -118,11 +119,14 @@ def table(planted, columns, part="", **options):
         first, step = map(int, part.split("/"))
         planted = dict(list(planted.items())[first::step])
     counts = {column: {} for column in columns}
+    missed = {column: set() for column in columns}
     for identity, base in planted.items():
         words = []
         for column in columns:
             word, seconds, phrase = judged_by_hand(base, identity, column, **options)
             counts[column][word] = counts[column].get(word, 0) + 1
+            if word not in ("first", "named"):
+                missed[column].add(identity.partition(":")[0])
             words.append(f"{column}: {word} {seconds:.1f}s")
         print(f"{identity:22} {base:8} {'   '.join(words)}   {phrase}", flush=True)
     for column in columns:
@@ -131,6 +135,7 @@ def table(planted, columns, part="", **options):
         fine = counts[column].get("first", 0) + counts[column].get("named", 0)
         told = ", ".join(f"{word} {count}" for word, count in sorted(counts[column].items()))
         print(f"{column}: {fine} of {total - hidden} that can be seen ({told})", flush=True)
+        print(f"{column}: not named in each way: {' '.join(sorted(missed[column])) or 'none'}", flush=True)
 
 
 def right(runs=2000, step=100):
@@ -231,6 +236,7 @@ def times():
 
 PARTS = {
     "listed": lambda part="": table(by_hand.LISTED, COLUMNS, part),
+    "harmless": lambda part="": table(by_hand.HARMLESS, COLUMNS, part),
     "declared": lambda part="": table(by_hand.LISTED, COLUMNS[:1], part, declared=False),
     "invented": lambda part="": table(by_hand.INVENTED, COLUMNS[:1], part), "fresh": freshly, "ported": ported,
     "right": right, "noise": noise, "pairs": pairs, "gradients": gradients, "times": times,

@@ -32,6 +32,11 @@ def test_what_is_no_mistake_in_value_is_right(what):
 
 
 @pytest.mark.slow
+def test_two_differences_that_cancel_are_harmless():
+    assert judged_by_hand("plain", "S0", "some")[0] == "harmless"  # q is scaled, and the scores are not
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("what", by_hand.HARMLESS)
 def test_what_differs_between_and_not_at_the_end_is_harmless(what):
     assert judged_by_hand(by_hand.HARMLESS[what], what, "all")[0] == "harmless"

@@ -280,7 +280,8 @@ def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
 
 def _together(one_by_one: Mapping[str, list[Hit]], graph: Graph, level: Level, search: Search) -> Diagnosis:
     """A finding for each tensor, where they are not found to be one graph."""
-    done = _done("mistake", [], graph, level, search)
+    verdict = "harmless" if _results_agree(level.uncut.judge) else "mistake"
+    done = _done(verdict, [], graph, level, search)
     done.together = True
     done.notes.append(
         "no one mistake explains it all: each of these explains one tensor from its own inputs, and its graph"
@@ -291,6 +292,13 @@ def _together(one_by_one: Mapping[str, list[Hit]], graph: Graph, level: Level, s
         done.findings.append(_finding(best, None, level.feeds, name))
         done.notes += [f"or, for {name}: {_finding(group, None, {}).sentence}" for group, _ in others[:FEW]]
     return done
+
+
+def _results_agree(judge: Judge) -> bool:
+    """Whether all results of the graph were observed, and are what it gives from its feeds."""
+    right = {tensor.ref for tensor in judge.told_apart()[0]}
+    results = {tensor.ref for tensor in judge.intended.graph.outputs.values()}
+    return bool(results) and results <= right
 
 
 def _parts(judge: Judge) -> Iterator[list[Observed]]:
