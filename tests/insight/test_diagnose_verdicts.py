@@ -1,6 +1,7 @@
 """The verdicts that name no mistake: harmless, undecided, unexplained; and the one tensor to look at."""
 
 import math
+import re
 from array import array
 from dataclasses import replace
 
@@ -179,6 +180,26 @@ def test_where_nothing_fits_the_numbers_themselves_are_told():
     assert found.notes == ["1 of 24 cells of out differ, most at [2, 3]"]
     with pytest.raises(GraphError, match="out is 6 × 4 in yours; expected 4 × 6, its transpose"):
         diagnose(given.graph, given.feeds, {"out": [list(column) for column in zip(*right, strict=True)]})
+
+
+LEFT = re.compile(
+    r"([\d,]+) variants?( or more)? left untried: a budget of (\d+) seconds?"
+    r" \(--budget \3, or budget=\3\) would reach (them|those of one mistake)"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget, pairs", [(0.02, True), (0.05, False), (0.3, True)])
+def test_what_the_budget_left_untried_is_said_and_what_would_reach_it(small, budget, pairs):
+    graph, feeds = small
+    noise = {"out": mapped(lambda c: math.sin(1000 * c), feeds["Q"])}
+    cut = diagnose(graph, feeds, noise, budget=budget, pairs=pairs)
+    told = LEFT.fullmatch(cut.notes[-1])
+    assert cut.verdict == "unexplained" and not cut.finished and told, cut.notes
+    whole = diagnose(graph, feeds, noise, budget=float(told[3]), pairs=pairs and told[4] == "them")
+    assert whole.finished and not whole.notes and cut.tried < whole.tried
+    if not pairs:
+        assert cut.tried + int(told[1].replace(",", "")) <= whole.tried
 
 
 def test_a_causal_mask_too_many():

@@ -12,6 +12,7 @@ exactly as it was observed. Where nothing fits, nothing is guessed.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ from ...core.elsewhere import meant
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
-from ...core.words import listed, typed
+from ...core.words import counted, listed, typed
 from ...passes.cotangents import by_results, otherwise_called
 from ..compare import compare
 from ..compare.comparison import Comparison
@@ -47,6 +48,8 @@ from .search import Hit, Search
 from .several import all_at_once
 from .suspects import MOST, as_well, giving_nan, halfway, most_telling
 
+MARGIN = 1.2
+"""How much more than was reckoned a budget should be."""
 FEW = 4
 """So many other wordings of one of several mistakes at once are worth a note."""
 SINGLES, PAIRS, MOMENT = 10.0, 20.0, 2.0
@@ -134,7 +137,7 @@ def _diagnosed(
             if hits:
                 return _found(graph, search, reading, hits)
     done = _done("unexplained", [], graph, stages[0], search)
-    done.notes += how_far(stages[0].uncut, compared())
+    done.notes += [*how_far(stages[0].uncut, compared()), *_untried(search, pairs)]
     done.comparison = compared() if len(stages[0].observed) > 1 else None
     done.look_at = None if done.comparison else halfway(stages[0])
     return done
@@ -325,6 +328,21 @@ def _looked_at(compared: Comparison, observed: Sequence[Observed]) -> bool:
     """Whether `compare` has compared all that was observed."""
     left = set(compared.uncompared)
     return all(o.theirs.name not in left for o in observed)
+
+
+def _untried(search: Search, pairs: bool) -> list[str]:
+    """What the budget left untried, and which budget would reach it."""
+    if search.finished:
+        return []
+    least = max(search.needed, search.seconds) * MARGIN
+    digits = 10.0 ** max(0, len(f"{least:.0f}") - 2)
+    seconds = round(math.ceil(least / digits) * digits)
+    budget = f"a budget of {counted(seconds, 'second')} (--budget {seconds}, or budget={seconds}) would reach"
+    skipped = pairs and not search.pairs
+    if not search.left:
+        return [f"two mistakes at once were not looked for: {budget} them"] if skipped else []
+    left = f"{counted(search.left, 'variant')}{'' if search.counted else ' or more'}"
+    return [f"{left} left untried: {budget} {'those of one mistake' if skipped else 'them'}"]
 
 
 def _finding(

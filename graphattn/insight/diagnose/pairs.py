@@ -7,6 +7,7 @@ earlier is taken first, so that the other costs only what lies below it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,11 +27,16 @@ BAND = 0.4
 def look_for_pairs(search: Search, stages: Sequence[Level]) -> list[Hit]:
     """The pairs of op-level variants that explain what was observed."""
     level = stages[0]
+    search.pairs = True
     candidates = _candidates(search, level)
     hits: list[Hit] = []
     after = 0.0
-    for place, (first, base) in enumerate(_by_promise(search, level, candidates)):
-        if search.over or (hits and search.seconds > after):
+    ranked = _by_promise(search, level, candidates)
+    for place, (first, base) in enumerate(ranked):
+        if search.over:
+            search.leave(_count(ranked[place:], candidates))
+            break
+        if hits and search.seconds > after:
             break
         search.say(f"two mistakes: {place} of {len(candidates)}")
         for hit in _on_top(search, level, first, base, candidates):
@@ -130,6 +136,14 @@ def _known(graph: Graph, base: Intended, rewrite: Rewrite) -> dict[Ref, Any]:
         for ref, value in base.values.items()
         if ref.node in graph.nodes and ref.node not in rewrite.nodes and not dirty >> base.order[ref.node] & 1
     }
+
+
+def _count(firsts: Sequence[tuple[Variant, Intended]], candidates: Sequence[Variant]) -> int:
+    """How many pairs there are of some with those that do not stand before them."""
+    if not firsts:
+        return 0
+    places = sorted(_last(firsts[0][1], variant) for variant in candidates)
+    return sum(len(places) - bisect_left(places, _last(base, first)) for first, base in firsts)
 
 
 def _last(base: Intended, variant: Variant) -> int:

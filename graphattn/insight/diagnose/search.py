@@ -52,6 +52,16 @@ class Search:
     finished: bool = True
     clock: Clock = field(default_factory=Clock)
     looked: int = 0
+    began: tuple[float, int] = (0.0, 0)
+    """Seconds and variants before the part of the search that is under way."""
+    left: int = 0
+    """How many variants the budget left untried, as far as they were counted."""
+    counted: bool = True
+    """Whether these are all."""
+    needed: float = 0.0
+    """The budget of a part that would have reached them, in seconds."""
+    pairs: bool = False
+    """Whether two mistakes at once were looked for."""
 
     @property
     def seconds(self) -> float:
@@ -67,15 +77,33 @@ class Search:
     def start(self, budget: float) -> None:
         """Begin a part of the search, with a budget of its own."""
         self.budget, self.looked = self.seconds + budget, 0
+        self.began = self.seconds, self.tried
+
+    def leave(self, left: int) -> None:
+        """So many are left untried by the part of the search that is under way."""
+        seconds, tried = self.began
+        self.left += left
+        self.needed = max(self.needed, (self.seconds - seconds) * (1 + left / max(1, self.tried - tried)))
+
+    def _count(self, left: Iterator[object]) -> int:
+        """How many there are, counted for no longer than a tenth of the time that was spent."""
+        until, count = self.seconds * 1.1, 1
+        for count, _ in enumerate(left, 2):
+            if not count % 64 and self.seconds > until:
+                self.counted = False
+                break
+        return count
 
     def singles(self, levels: Sequence[Level], parts: Sequence[bool] = (False, True)) -> list[Hit]:
         """Every hit of the price band of the first one. parts: what is likely (False), the rest (True)."""
         hits: list[Hit] = []
         after = 0.0
-        for level, variant in _by_price(levels, parts):
+        everything = _by_price(levels, parts)
+        for level, variant in everything:
             if hits and (variant.price > hits[0].price + BAND or self.seconds > after):
                 break
             if not self.tried % 16 and self.over:
+                self.leave(self._count(everything))
                 break
             if not self.tried % 256:
                 self.say(f"{self.tried} variants tried")
