@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import GraphError
 from ..core.specimen import Specimen
-from ..core.words import listed
+from ..core.words import listed, sizes
 from .output import message
 from .source import is_graph, is_program
 
 if TYPE_CHECKING:
+    from ..core.graph import Graph
     from ..insight.compare.recording import Recording
 
 
@@ -46,6 +47,34 @@ def read_pairs(entries: Iterable[str], mine: str, theirs: str) -> dict[str, str]
             raise GraphError(f"--name {entry!r} is no pair; expected NAME_IN_{mine}=NAME_IN_{theirs}")
         pairs[own.strip()] = other.strip()
     return pairs
+
+
+FLAGS = {"token": "--n", "feature": "--d"}
+"""The options that say how long an axis of a built-in graph is."""
+
+
+def need_sizes(source: str, graph: Graph, recording: Recording) -> None:
+    """Refuse inputs of other sizes than those of the graph, and results where no inputs were recorded; with the
+    sizes that a built-in graph would need."""
+    from ..builtin import GRAPHS
+
+    inputs = {name: tensor for name, tensor in recording.tensors.items() if name in graph.inputs}
+    results = {name: tensor for name, tensor in recording.tensors.items() if name in graph.outputs}
+    wrong = []
+    flags: dict[str, int] = {}
+    for name, tensor in (inputs or results).items():
+        spec = graph.spec(graph.resolve(name))
+        if tensor.size != spec.size and len(tensor.squeezed) == spec.rank:
+            wrong.append((name, tensor, spec))
+            axes = zip(spec.axes, tensor.squeezed, spec.shape, strict=True)
+            flags |= {FLAGS[axis]: size for axis, size, own in axes if axis in FLAGS and size != own}
+    if wrong:
+        name, tensor, spec = wrong[0]
+        asked = " ".join(f"{flag} {size}" for flag, size in sorted(flags.items(), reverse=True))
+        hint = f"{asked} for {source} of that size" if source in GRAPHS and asked else "a graph of that size"
+        raise GraphError(
+            f"{name} is {sizes(tensor.squeezed)} in {recording.title}; expected {sizes(spec.shape)}, or {hint}"
+        )
 
 
 def feeds_beside(

@@ -125,6 +125,33 @@ def test_names_are_told_as_in_compare(written):
     assert done.exit_code == 2 and "'x' is no pair; expected NAME_IN_SOURCE=NAME_IN_THEIRS" in done.errors
 
 
+@pytest.mark.parametrize("command", ["diagnose", "compare"])
+@pytest.mark.parametrize("name, n, d, flags", [
+    ("attention", 6, 4, "--n 6 --d 4"), ("attention", 4, 12, "--d 12"), ("block", 5, 8, "--n 5"),
+])  # fmt: skip
+def test_sizes_of_another_graph_are_told_with_the_options_for_them(written, command, name, n, d, flags):
+    given = specimen(name, n=n, d=d)
+    first, result = next(iter(given.graph.inputs)), next(iter(given.graph.outputs))
+    out = run(given.graph, given.feeds)[result]
+    for seen in ({result: out}, {**given.feeds, result: out}):
+        told = first if first in seen else result
+        theirs = written("mine.json", seen)
+        done = call(command, name, theirs)
+        assert done.exit_code == 2 and done.errors == (
+            f"graphattn: {told} is {n} × {d} in {theirs}; expected 4 × 8, or {flags} for {name} of that size\n"
+        )
+    done = call(command, name, *flags.split(), theirs)
+    assert done.exit_code == 0, done.errors
+
+
+def test_sizes_of_another_graph_are_told_of_a_graph_of_ones_own(written):
+    source = written("line.py", LINE + HELD)
+    theirs = written("mine.json", {"y": [[1], [2], [3]]})
+    done = call("diagnose", source, theirs)
+    told = f"graphattn: y is 3 × 1 in {theirs}; expected 2 × 1, or a graph of that size\n"
+    assert (done.exit_code, done.errors) == (2, told)
+
+
 def drawn(names, theirs, source, seed=0):
     told = f"{theirs} did not record {names}, and {source} does not hold them"
     return f"{told}: they are drawn at random (--seed {seed})\n"

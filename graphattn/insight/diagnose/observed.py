@@ -174,7 +174,7 @@ def _shaped(name: str, tensor: Recorded, shape: tuple[int, ...]) -> Recorded:
         return tensor
     if _squeezed(tensor.shape) != _squeezed(shape):
         turned = tensor.shape == (*shape[:-2], *shape[:-3:-1]) and len(shape) > 1
-        hint = ", its transpose" if turned else ""
+        hint = ", its transpose" if turned else ", or a graph of that size"
         raise GraphError(f"{name} is {sizes(tensor.shape)} in yours; expected {sizes(shape)}{hint}")
     return tensor.as_shape(shape)
 
