@@ -74,6 +74,14 @@ def added(g, x, mask):
     return g.add(x, g.where(mask, g.constant(0.0, name="nothing"), g.constant(-1e9, name="much")), name="added")
 
 
+def times_infinity(g, x, mask):
+    """(1 − mask) · −∞ added: where the mask hides nothing that is 0 · −∞, which is NaN."""
+    if mask.kind != "bool":
+        return None
+    hides = g.where(mask, g.constant(0.0, name="no"), g.constant(1.0, name="yes"), name="hides")
+    return g.add(x, g.multiply(hides, g.constant(HIDDEN, name="hidden"), name="much"), name="added")
+
+
 def gradient(g, dy, y, x, mask):
     """What is hidden depends on nothing."""
     see = mask if mask.kind == "bool" else g.is_visible(mask)
@@ -134,6 +142,15 @@ register(
         guises=(
             Declared("filled with −1e9", "with hidden cells at −1e9", filled),
             Declared("plus −1e9", "with −1e9 added to hidden cells", added),
+        ),
+        mistakes=(
+            Declared(
+                "times infinity",
+                "with (1 − mask) · −∞ added",
+                times_infinity,
+                "0 · −∞ is NaN: take −∞ where the mask hides and x elsewhere, or add (1 − mask) · −1e9.",
+                price=1.0,
+            ),
         ),
         warn=warn,
         samples=(

@@ -139,3 +139,15 @@ def test_a_gate_that_is_never_open_does_not_hide_the_mistake(places):
     wrong = mapped(lambda cell: cell * (1 + 2**-52) if places is None else round(cell, places), wrong)
     found = diagnose(backward, feeds, {"d_w_1": wrong}, pairs=False, precision=places)
     assert found.findings[0].phrase.startswith("with backward.d_act instead of hidden as x of ")
+
+
+def test_a_gradient_that_was_handed_in_by_another_name():
+    graph = Graph("product")
+    q, k = graph.input("q", (2, 2)), graph.input("k", (2, 2))
+    graph.output(out=graph.relu(graph.matmul(q, k.T), name="act"))
+    backward = gradient(graph, of="out", wrt=["q", "k"])
+    feeds = {"q": X, "k": [[0.5, -0.25], [1.0, 2.0]], "d_out": [[1.0, -3.0], [0.5, 2.0]]}
+    trace = run(backward, feeds)
+    found = diagnose(backward, feeds, {"out": trace["d_q"]})
+    assert (found.verdict, found.findings, found.tried) == ("undecided", [], 0)
+    assert str(found).startswith("undecided: out of yours is d_q of this graph: expected under that name")

@@ -222,3 +222,21 @@ def test_a_budget_is_a_number_of_seconds(small, budget):
     told = f"budget is {budget!r}; expected a number of seconds of 0 or more"
     with pytest.raises(GraphError, match=told):
         diagnose(graph, feeds, {"out": run(graph, feeds)["out"]}, budget=budget)
+
+
+def test_one_minus_the_mask_times_infinity_is_the_first_suspect_of_all_nan(small):
+    graph, feeds = small
+    found = diagnose(graph, feeds, {"out": [[math.nan] * 4] * 3})
+    assert found.verdict == "undecided" and found.suspects[0] == "with (1 − mask) · −∞ added in the mask masked"
+    seen = run(graph, feeds)
+    found = diagnose(graph, feeds, {"scaled": seen["scaled"], "out": [[math.nan] * 4] * 3}, pairs=False)
+    assert found.findings[0].name == "times infinity masked"
+
+
+@pytest.mark.slow
+def test_a_row_of_nan_names_no_logarithm():
+    given = specimen("multi-head", n=5, d=6, heads=2, causal=True)
+    right = run(given.graph, given.feeds)["Y"]
+    found = diagnose(given.graph, given.feeds, {"Y": [[math.nan] * 6, *right[1:]]}, pairs=False, budget=60)
+    assert not found.findings
+    assert "Y of yours is what this graph gives but for 6 cells that are NaN in yours (row 0)" in found.notes

@@ -35,7 +35,7 @@ from .backward import Backward, differentiated
 from .chance import excluded, right_by_chance
 from .classes import classes, same
 from .cut import plain
-from .how_far import agreeing_digits, how_far
+from .how_far import agreeing_digits, handed_in_for_another, how_far
 from .judge import Judge
 from .levels import Level, levels
 from .not_finite import not_finite, nothing_else
@@ -156,6 +156,10 @@ def _at_once(graph: Graph, search: Search, stages: list[Level]) -> Diagnosis | N
         return done
     if all(cell != cell for o in theirs for row in o.rows for cell in row):
         return _blank(graph, stages, search)
+    if another := handed_in_for_another(stages[0].uncut):
+        done = _done("undecided", [], graph, stages[0], search)
+        done.reason = another
+        return done
     return None
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ...core.words import counted, listed
+from ...passes.cotangents import PREFIX
 from ..compare.comparison import SAYS_IT_ALL, Comparison
 from .judge import Judge, alike, within
 from .levels import Level
@@ -15,6 +16,8 @@ from .observed import Observed, rows_of
 
 FEW = 4
 """So few wrong cells are worth a word."""
+ROUNDINGS = 128.0
+"""So many rounding units of the largest cell of its row two computations of a cell are apart at most."""
 Rows = Sequence[Sequence[float]]
 
 
@@ -28,6 +31,27 @@ def how_far(level: Level, compared: Comparison | None) -> list[str]:
     wrong = {(i, j) for i, j, fine in _cells(own, observed.rows, room) if not fine}
     said = _related(observed, compared)
     return said or _where(observed, own, wrong) or _added(level, own, observed, room)
+
+
+def handed_in_for_another(level: Level) -> str:
+    """A gradient of the graph that was handed in for what is none, as a sentence; "" where none was."""
+    judge, graph = level.judge, level.intended.graph
+    gradients = [name for name in graph.outputs if name.startswith(PREFIX) and name[len(PREFIX) :] in graph]
+    for observed, fine in zip(judge.observed, judge.agree, strict=True):
+        for name in () if fine or observed.name in gradients else gradients:
+            ref = graph.resolve(name)
+            rows = rows_of(level.intended.values[ref], graph.spec(ref).rank)
+            room = [[_same_room(row, level)] * len(row) for row in rows]
+            if ref != observed.ref and any(map(any, rows)) and within(rows, observed.rows, room):
+                return f"{observed.name} of yours is {name} of this graph: expected under that name"
+    return ""
+
+
+def _same_room(row: Sequence[float], level: Level) -> float:
+    """How far apart two computations of a row of another tensor may be."""
+    accuracy = level.accuracy
+    largest = max((abs(x) for x in row if math.isfinite(x)), default=0.0)
+    return accuracy.half + (4 * accuracy.relative + ROUNDINGS * accuracy.computed) * largest
 
 
 def agreeing_digits(judge: Judge) -> int:
@@ -52,7 +76,8 @@ def _related(observed: Observed, compared: Comparison | None) -> list[str]:
     first = None if compared is None else compared.first
     if first is None or not first.relations or first.relations[0].kind not in SAYS_IT_ALL:
         return []
-    told = first.relations[0].text.replace("the reference", "what this graph gives")
+    told = first.relations[0].text.replace("the reference's ", "this graph's ")
+    told = told.replace("the reference", "what this graph gives")
     name = observed.name if first.comparison.pair.other == observed.theirs.name else first.comparison.name
     return [f"{name} of yours is {told}"]
 

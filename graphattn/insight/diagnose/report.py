@@ -9,6 +9,7 @@ import math
 import textwrap
 from typing import Any
 
+from ...core import nested
 from ...core.errors import GraphError
 from ...core.words import counted, listed
 from ..variants import spoken
@@ -19,6 +20,8 @@ from .result import Diagnosis, Finding
 REVEAL = ("none", "place", "cause")
 MORE = 4
 """The most other wordings that are listed."""
+SHOWN = 24
+"""The most cells of inputs that are shown in full."""
 WIDTH = 100
 
 
@@ -112,10 +115,17 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     if len(finding.equals) > MORE:
         said.append(("", f"and {counted(len(finding.equals) - MORE, 'more wording')}"))
     if finding.tells is not None:
-        said.append(
-            ("tells", "an input on which it differs from the first was found (`tells`): run yours on it")
-        )
+        said.append(("tells", _telling(found.findings.index(finding), finding)))
     return said
+
+
+def _telling(place: int, finding: Finding) -> str:
+    """How to tell a finding from the first: the inputs that were found, where they are few numbers."""
+    new = {name: value for name, value in (finding.tells or {}).items() if value is not finding.feeds.get(name)}
+    told = f"run yours on `findings[{place}].tells`, inputs on which it differs from the first"
+    if sum(1 for value in new.values() for _ in nested.flat(value)) > SHOWN:
+        return f"{told}: other numbers for {listed(new, MORE)}, which --json writes in full"
+    return f"{told}: " + "; ".join(f"{name} = {value}" for name, value in new.items())
 
 
 def _wrapped(said: str, start: str, limit: int) -> list[str]:
