@@ -4,6 +4,7 @@ import pytest
 
 from graphattn import Graph, diagnose, run
 from graphattn.builtin import random_feeds
+from graphattn.passes.gradient import gradient
 
 N, D = 4, 6
 WIDE, H = 4, 2
@@ -292,14 +293,89 @@ def test_targets_of_the_wrong_token(shifted):
     )
 
 
-def test_a_binary_cross_entropy():
+@pytest.mark.parametrize("full", [False, True])
+def test_a_binary_cross_entropy(full):
     def build(g, bad):
         x = g.input("x", (N, 5), ("token", "feature"))
         targets = g.constant([[float(j == t) for j in range(5)] for t in (0, 3, 1, 4)], name="targets")
-        logarithms = g.log(g.sigmoid(x)) if bad else g.log_softmax(x, name="logarithms")
-        g.output(y=g.negate(g.reduce_sum(logarithms * targets)))
+        if not bad:
+            picked = g.multiply(g.log_softmax(x, name="logarithms"), targets, name="picked")
+        else:
+            share, one = g.sigmoid(x), g.constant(1.0)
+            picked = g.multiply(g.log(share), targets)
+            picked = picked + (one - targets) * g.log(one - share) if full else picked
+        g.output(y=g.negate(g.reduce_sum(picked)))
 
-    assert (
-        said(build)
-        == "with ln σ(x) for each score by itself, a binary cross entropy, in the log softmax logarithms"
-    )
+    alone = "with ln σ(x) for each score by itself, a binary cross entropy, in the log softmax logarithms"
+    every = "with a binary cross entropy of every class in the place of the multiply picked"
+    assert said(build) == (every if full else alone)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_heads_are_not_transposed(back):
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(3, WIDE))
+        w_q, w_k, w_v = weights(g, "w_q", "w_k", "w_v", shape=(WIDE, WIDE))
+        q, k, v = (g.reshape(g.linear(x, w), (3, H, WIDE // H)) for w in (w_q, w_k, w_v))
+        turn = {"perm": (1, 0, 2)}
+        if not bad:
+            q, k, v = (
+                g.transpose(t, **turn, name=f"{n}_by_head") for t, n in zip((q, k, v), "qkv", strict=True)
+            )
+        out, _ = g.attention(q, k, v)
+        out = g.transpose(out, **turn, name="back") if back or not bad else out
+        g.output(y=g.reshape(out, (3, WIDE)))
+
+    heads = "q_by_head, k_by_head and v_by_head" if back else "q_by_head, k_by_head, v_by_head and back"
+    assert said(build) == f"without the transpose {heads} (perm (1, 0, 2))"
+
+
+# ------------------------------------------------------------ gradients
+
+
+def observed_gradient(graph, of, feeds, wrong):
+    found = diagnose(gradient(graph, of="y", wrt=[of]), feeds, {f"d_{of}": wrong}, pairs=False, budget=60)
+    return found.findings[0].phrase if found.findings else found.verdict
+
+
+def test_one_path_of_a_gradient_is_left():
+    def build(values):
+        g = Graph("self")
+        (x,) = inputs(g, "x")
+        w_q, w_k, w_v = weights(g, "w_q", "w_k", "w_v")
+        kept = g.input("x_again", (N, D)) if values else x  # what the gradient does not go back through
+        q, k = g.linear(kept, w_q, name="q"), g.linear(kept, w_k, name="k")
+        g.output(y=g.attention(q, k, g.linear(x, w_v, name="v"), causal=True, name="head")[0])
+        return g
+
+    right = build(False)
+    feeds = {**random_feeds(right, 3), "d_y": [[0.5, -1.0, 0.25, 1.5, -0.75, 2.0]] * N}
+    fed = {**feeds, "x_again": feeds["x"]}
+    wrong = run(gradient(build(True), of="y", wrt=["x"]), fed)["d_x"]
+    told = observed_gradient(right, "x", feeds, wrong)
+    assert told == "with backward.d_v alone in the matmul backward.d_x, without backward.d_k, backward.d_q"
+
+
+def test_rows_of_one_index_are_written_over():
+    g = Graph("embedded")
+    g.output(y=g.embedding(g.parameter("table", (5, D)), g.input("ids", (N,), kind="int"), name="tokens"))
+    ids, d_y = [1, 3, 1, 2], [[0.5 * i + j for j in range(D)] for i in range(N)]
+    feeds = {**random_feeds(g, 3), "ids": ids, "d_y": d_y}
+    wrong = [[0.0] * D for _ in range(5)]
+    for row, index in zip(d_y, ids, strict=True):
+        wrong[index] = row
+    assert "with rows of one index written over, not summed" in observed_gradient(g, "table", feeds, wrong)
+
+
+def test_a_relu_that_asks_what_comes_back_for_its_sign():
+    g = Graph("gated")
+    (x,) = inputs(g, "x")
+    w, v = weights(g, "w", "v")
+    g.output(y=g.linear(g.relu(g.linear(x, w, name="hidden"), name="act"), v))
+    feeds = {**random_feeds(g, 3), "d_y": [[0.5, -1.0, 0.25, 1.5, -0.75, 2.0]] * N}
+    trace = run(gradient(g, of="y", wrt=["w"]), feeds)
+    back = [[max(cell, 0.0) for cell in row] for row in trace["backward.d_act"]]
+    wrong = [
+        [sum(b[i] * r[j] for b, r in zip(back, feeds["x"], strict=True)) for j in range(D)] for i in range(D)
+    ]
+    assert "with backward.d_act instead of hidden as x of" in observed_gradient(g, "w", feeds, wrong)

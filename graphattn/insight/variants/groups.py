@@ -67,6 +67,8 @@ def kinds_of(graph: Graph) -> dict[Group, str]:
                 sized = (*key, "parameters", given)
                 keys.setdefault(sized, []).append(node.name)
                 called[sized] = f"every {title} with parameters of {given[0][-1] if given[0] else 1}"
+        if owner is None and node.op.moves:  # transposed before attention, and back after it
+            keys.setdefault((*key, repr(sorted(node.attributes.items()))), []).append(node.name)
         if len(node.ports) > 1 and len({spec.shape for spec in node.outputs}) == 1:  # cuts into heads
             keys.setdefault((*key, node.outputs[0].shape), []).append(node.name)
     kinds: dict[Group, str] = {}

@@ -7,6 +7,7 @@ from functools import cache
 
 from ...core.axes import Spec
 from ...core.graph import Node, Ref
+from ...core.nested import flat
 from ...core.op import LEVELS, OPS, Op
 from .draft import Draft
 from .groups import Group
@@ -23,6 +24,7 @@ def sibling(intended: Intended, group: Group) -> Iterator[Variant]:
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
     yield from _table(intended, node)
+    yield from _binary(intended, node)
     if (
         node.op.family == "function"
         and len(node.operands) == 1
@@ -35,6 +37,32 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             if name not in node.op.defaults:
                 words = f"with {op.title} ({name}={value}) instead of {{the}}"
                 yield Option((op.name, name, value), words, 1.35, _becoming(op, {name: value}))
+
+
+def _binary(intended: Intended, node: Node) -> Iterator[Option]:
+    """Logarithms that targets of 0 and 1 pick: t ln σ(x) + (1 − t) ln(1 − σ(x)) for every class."""
+    if node.op.name != "multiply":
+        return
+    for slot, ref in enumerate(node.operands):
+        other = node.operands[1 - slot]
+        maker = None if ref is None else intended.graph.nodes[ref.node]
+        if maker is None or maker.op.name != "log_softmax" or other is None or intended.spec(other).rank < 2:
+            continue
+        if set(flat(intended.values[other])) == {0.0, 1.0}:
+            words = "with a binary cross entropy of every class in the place of {the}"
+            x = maker.operands[0]
+            yield Option("binary", words, 1.25, lambda d, n, x=x, t=other: _every_class(d, n, x, t))
+
+
+def _every_class(draft: Draft, node: Node, x: Ref | None, targets: Ref) -> None:
+    one = draft.add("constant", [], {"value": 1.0}, near=node, name="one")
+    terms: list[Ref] = []
+    for sign, weight in ((1, targets), (-1, draft.add("subtract", [one, targets], near=node, name="others"))):
+        signed = draft.add("scale", [x], {"multiply": sign}, near=node, name="signed")
+        share = draft.add("sigmoid", [signed], near=node, name="share")
+        logarithm = draft.add("log", [share], near=node, name="logarithm")
+        terms.append(draft.add("multiply", [weight, logarithm], near=node, name="term"))
+    draft.redirect(Ref(node.name), draft.add("add", terms, near=node, name="both"))
 
 
 def _given(intended: Intended, node: Node) -> Spec:

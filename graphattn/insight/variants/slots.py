@@ -13,12 +13,13 @@ from .intended import Intended
 from .variant import Option, Variant, each
 
 FEW = 8
-ROOMS = (16, 32, 64, 128)
+ROOMS = (16, 32)
 """How many places more, and how many a cache usually has."""
 
 
 def slots(intended: Intended, group: Group) -> Iterator[Variant]:
-    yield from each("slots", _options, intended, group)
+    if group == intended.siblings[group[0]]:  # all heads have one cache
+        yield from each("slots", _options, intended, group)
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
