@@ -52,6 +52,8 @@ MARGIN = 1.2
 """How much more than was reckoned a budget should be."""
 FEW = 4
 """So many other wordings of one of several mistakes at once are worth a note."""
+SINGLE_DIGITS = 7
+"""As many digits float32 has."""
 SINGLES, PAIRS, MOMENT = 10.0, 20.0, 2.0
 """Seconds for one mistake, for two at once, and for one where hardly any difference is left."""
 
@@ -251,8 +253,9 @@ def _nearly(
     if hits:
         return _found(graph, search, stages, hits)
     done = _done("undecided", [], graph, stages[0], search)
+    computed = ", as float32 computes," if digits <= SINGLE_DIGITS else ""
     done.reason = (
-        f"yours agrees with this graph in {listed(done.observed, FEW)} to {digits} digits, as float32 computes,"
+        f"yours agrees with this graph in {listed(done.observed, FEW)} to {digits} digits{computed}"
         ' and not to float64: precision="float32" calls it right'
     )
     return done
