@@ -290,6 +290,21 @@ def test_what_is_no_form_of_the_reference_is_not_harmless_whatever_the_result():
     assert list(compare(wide, {"attention.q": early, "residual": wide["residual"]}).harmless) == ["attention.q"]
 
 
+def test_a_small_tensor_that_nothing_explains_is_doubtful_though_the_result_agrees():
+    given = specimen("attention", n=3, d=2, causal=True)
+    trace = run(given.graph, given.feeds)
+    right = {name: trace[name] for name in ("scores", "scaled", "weights", "out")}
+    wrong = {**right, "scaled": [[0.3, 0.9, -0.2], [0.7, -0.4, 0.1], [-0.8, 0.6, 0.5]]}
+    found = compare(trace, wrong)
+    assert found.verdict == "undecided" and found.find("scaled").status == "doubtful"
+    assert found.text(width=200).startswith(
+        "undecided: scaled differs, though everything computed from it agrees"
+    )
+    assert found.data()["doubtful"] == ["scaled"] and not found.harmless
+    halved = {**right, "scaled": [[cell / 2 for cell in row] for row in right["scaled"]]}  # another form
+    assert list(compare(trace, halved).harmless) == ["scaled"]
+
+
 def test_what_is_nearly_the_same_takes_no_place_of_what_is_the_same():
     g = Graph("near")
     x = g.input("x", (3, 4))

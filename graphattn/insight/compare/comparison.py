@@ -37,7 +37,8 @@ SAYS_IT_ALL = frozenset(
 class TensorComparison:
     """One tensor on both sides. status: "equal", "close" (within the tolerance), "carried" (beyond it, but
     within what the rounding of its own inputs can do), "undecided" (too few digits to tell), "harmless"
-    (differs, but nothing after it does), "differs", "other shape"."""
+    (differs, but nothing after it does), "doubtful" (the same, with too few cells to tell whether what comes
+    after it was computed from it), "differs", "other shape"."""
 
     pair: Pair
     difference: Difference
@@ -130,10 +131,11 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """ "the same", "different", or "undecided": printed with too few digits to tell, nothing that is
-        computed was compared, or the result may be among what was compared with nothing."""
+        computed was compared, the result may be among what was compared with nothing, or a small tensor
+        differs though all that is computed from it agrees."""
         if self.divergences:
             return "different"
-        open_ = self.undecided or self.only_given or self.open_results
+        open_ = self.undecided or self.only_given or self.open_results or self.doubtful
         return "undecided" if open_ else "the same"
 
     @property
@@ -146,6 +148,12 @@ class Comparison:
         """The tensors of which it cannot be told whether they are the same: printed with too few digits, or
         matched by place alone."""
         return [tensor for tensor in self.tensors if tensor.status == "undecided"]
+
+    @property
+    def doubtful(self) -> list[TensorComparison]:
+        """The tensors that differ though all that is computed from them agrees, with too few cells to show how
+        they follow from the reference's: something else may have been computed with."""
+        return [tensor for tensor in self.tensors if tensor.status == "doubtful"]
 
     @property
     def uncompared(self) -> list[str]:

@@ -28,6 +28,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             for key, divergence in comparison.harmless.items()
         },
         "undecided": [tensor.name for tensor in comparison.undecided],
+        "doubtful": [tensor.name for tensor in comparison.doubtful],
         "nothing was compared with": comparison.uncompared,
         "not in yours": comparison.alignment.reference_left,
         "not in the reference": comparison.alignment.yours_left,

@@ -51,6 +51,8 @@ def headline(comparison: Comparison) -> str:
         line = _open(comparison)
     elif comparison.only_given:
         line = _given(comparison)
+    elif comparison.doubtful:
+        line = _doubtful(comparison)
     else:
         line = _same(comparison)
     left = comparison.uncompared
@@ -236,6 +238,17 @@ def _given(comparison: Comparison) -> str:
     names = listed([tensor.name for tensor in comparison.tensors], 4)
     wanted = listed(list(flow.graph.outputs), 4) if flow.graph.outputs else "some of it"
     return f"undecided: only what goes in was compared ({names}), nothing that is computed; record {wanted} too"
+
+
+def _doubtful(comparison: Comparison) -> str:
+    names = listed([tensor.name for tensor in comparison.doubtful], 4)
+    differs, it, its = (
+        ("differs", "it", "its") if len(comparison.doubtful) == 1 else ("differ", "them", "their")
+    )
+    return (
+        f"undecided: {names} {differs}, though everything computed from {it} agrees: {its} cells are too few "
+        "to tell whether it was computed from other numbers"
+    )
 
 
 def _nearest(comparison: Comparison) -> list[str]:

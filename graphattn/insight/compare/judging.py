@@ -42,9 +42,12 @@ def judge(
     vouching = Vouching(results, tolerances, replay, surroundings.relations)
     harmless = set() if matched.flow is None else matched.flow.harmless(differs, vouching)
     divergences = _first(matched, results, differs, harmless, surroundings)
-    for tensor in (tensor for key in harmless for tensor in results[key]):
-        if tensor.status in DIFFERENT:
-            tensor.status = "harmless"
+    doubtful = harmless & vouching.doubtful
+    harmless -= doubtful
+    for status, keys in (("harmless", harmless), ("doubtful", doubtful)):
+        for tensor in (tensor for key in keys for tensor in results[key]):
+            if tensor.status in DIFFERENT:
+                tensor.status = status
     return Comparison(
         matched.reference,
         matched.yours,

@@ -34,7 +34,8 @@ FORMS = frozenset(
 )  # fmt: skip
 """Relations of a tensor that holds what the reference holds, in another form or under another name."""
 FEW = 16
-"""So few cells show no relation: that of each row to a number of its own takes two for each."""
+"""So few cells need show no relation: that of each row to a number of its own takes two for each. Whether such
+a tensor is what the result was computed from is not known."""
 SURE = 0.5
 """How much of its tolerance a tensor may use to vouch, in a short format."""
 
@@ -54,6 +55,8 @@ class Vouching:
         self.exact = tolerances.precision is FLOAT64 and not tolerances.wide
         self.known: dict[str, bool] = {}
         """Which tensors that differ are the reference's own in another form."""
+        self.doubtful: set[str] = set()
+        """Those of them with too few cells to show which form that is."""
 
     def __call__(self, result: str, differing: str) -> bool:
         """Whether `result`, which agrees, says that what differs before it does no harm."""
@@ -70,15 +73,13 @@ class Vouching:
 
     def _in_another_form(self, differing: str) -> bool:
         if differing not in self.known:
-            self.known[differing] = all(
-                self._is_form(tensor) for tensor in self.results[differing] if tensor.status in DIFFERENT
-            )
+            apart = [tensor for tensor in self.results[differing] if tensor.status in DIFFERENT]
+            kinds = [{relation.kind for relation in self.relations(tensor)} for tensor in apart]
+            few = [not k and t.difference.cells < FEW for k, t in zip(kinds, apart, strict=True)]
+            self.known[differing] = all(k & FORMS or f for k, f in zip(kinds, few, strict=True))
+            if any(few):
+                self.doubtful.add(differing)
         return self.known[differing]
-
-    def _is_form(self, tensor: TensorComparison) -> bool:
-        """Whether a tensor is related to the reference's, or has too few cells for that to be claimed."""
-        kinds = {relation.kind for relation in self.relations(tensor)}
-        return bool(kinds & FORMS) or (not kinds and tensor.difference.cells < FEW)
 
     def _moves(self, result: str, differing: str) -> tuple[float, float] | None:
         """δ and ε, as parts of the tolerance of the result; None where they cannot be found: of parts, and
