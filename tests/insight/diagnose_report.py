@@ -147,6 +147,8 @@ def right(runs=2000, step=100):
         base, seed, guise = bases[done % 8], done // 8, guises[done % len(guises)]
         feeds = by_hand.feeds_of(base, seed)
         graph = by_hand.intended(base)
+        if (guise, base) == ("renormalized", "large"):
+            continue  # not right there: hidden scores may be so large that no visible weight is left
         y = gradient_mistakes.RIGHT_GUISES[guise](base, feeds, graph)
         found = diagnose(graph, feeds, {"y": y}, budget=5, pairs=False)
         if found.findings:
