@@ -23,8 +23,6 @@ from .observed import Observed
 
 INSIDE = 0.31
 """What it costs to believe in a mistake inside an op."""
-COMPOSITE = 0.25
-"""What it costs to believe in a mistake in the call of a whole composite."""
 COARSE = (attributes, declared, operands, skip)
 """What is done to whole composites: all else is done to what they are made of."""
 
@@ -57,7 +55,7 @@ class Level:
     @property
     def least(self) -> float:
         """The least price of its variants."""
-        return 1.0 + {"op": 0.0, "guise": 2 * INSIDE, "coarse": COMPOSITE}.get(self.name, INSIDE)
+        return 1.0 + {"op": 0.0, "guise": 2 * INSIDE}.get(self.name, INSIDE)
 
     @cached_property
     def _cut(self) -> tuple[Graph, dict[str, str], dict[Ref, Ref]]:
@@ -116,8 +114,7 @@ class Level:
         ]
         for variant in found:
             variant.price += self.least - 1.0
-            if self.guise:
-                variant.phrase = f"{self.guise} and {variant.phrase}"
+            variant.guise = self.guise
         return sorted(found, key=lambda variant: variant.price)
 
 

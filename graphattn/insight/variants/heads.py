@@ -78,10 +78,10 @@ def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
                     order[i] = ref
             if _differ(order, refs):
                 step = the(intended, group)
-                words = f"with {called} of {step} {told}"
+                words, price = f"with {called} of {step} {told}", 1.1 if told in BLOCKS else 1.3
                 if len(set(order)) == len(series):  # one for all
                     words = f"with {tensors(intended, order)} as {called} of {step}, in all of them"
-                price = 1.1 if told in BLOCKS else 1.3
+                    price = 1.32  # where a composite is told otherwise, that is plainer
                 yield Variant("dealt", words, price, group, one(intended, _deal(nodes, slot, order)))
 
 

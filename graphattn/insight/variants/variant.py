@@ -7,9 +7,9 @@ say what may be done to one node, as `Option`s; `each` does it to all nodes of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ...core.axes import Spec
@@ -26,15 +26,23 @@ class Variant:
 
     kind: str
     """The generator that it comes from, or the name under which an op declares it."""
-    phrase: str
+    words: str | Callable[[], str] = field(repr=False)
+    """The phrase, or what makes it: of thousands of variants few are told."""
     price: float
     nodes: Group
     """The nodes of the intended graph that it is about."""
     make: Callable[[], Rewrite] = field(repr=False)
     sentence: str = ""
     """What is wrong, in words of its own, where there are some."""
+    guise: str = ""
+    """In which guise the graph is written; goes before its own words."""
     intended: Intended = field(init=False, repr=False)
     """The graph that it is a variant of; `variants` enters it."""
+
+    @cached_property
+    def phrase(self) -> str:
+        words = self.words if isinstance(self.words, str) else self.words()
+        return f"{self.guise} and {words}" if self.guise else words
 
     @cached_property
     def rewrite(self) -> Rewrite:
@@ -65,16 +73,21 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
     """What may be done to every node of a group alike."""
     nodes = [intended.graph.nodes[name] for name in group]
     tables = [{option.key: option for option in options(intended, node)} for node in nodes]
-    told, bare = the(intended, group), bare_the(intended, group)
     for key, option in tables[0].items():
         if all(key in table for table in tables[1:]):
-            chosen = [(node, table[key].apply) for node, table in zip(nodes, tables, strict=True)]
-            words = option.phrase.replace("{the}", told).replace("{bare}", bare)
-            words = words.replace("{name}", spoken(group))
-            words = SLOT.sub(lambda found: _operand(intended, group, int(found[1])), words)
-            if option.new is not None:
-                words = words.replace("{new}", tensors(intended, [table[key].new for table in tables]))
+            same = [table[key] for table in tables]
+            chosen = [(node, o.apply) for node, o in zip(nodes, same, strict=True)]
+            words = partial(_phrase, intended, group, option.phrase, [o.new for o in same])
             yield Variant(kind, words, option.price, group, _maker(intended, chosen))
+
+
+def _phrase(intended: Intended, group: Group, words: str, new: Sequence[Ref | None]) -> str:
+    """The phrase of an option, filled in for a group (see `Option`)."""
+    words = words.replace("{the}", the(intended, group)).replace("{bare}", bare_the(intended, group))
+    words = SLOT.sub(
+        lambda found: _operand(intended, group, int(found[1])), words.replace("{name}", spoken(group))
+    )
+    return words.replace("{new}", tensors(intended, new)) if None not in new else words
 
 
 LONG = 60
