@@ -285,7 +285,8 @@ def test_labels(cli):
                         " (`graphattn trace --help` tells more)"),
         ("block --d four", "invalid value for '--d': expected a whole number of 1 or more, got 'four'"
                            " (`graphattn trace --help` tells more)"),
-        ("block --n 100000", "n = 100000, d = 8 is too large; expected each to be at most 2048"),
+        ("block --n 100000", "n = 100000, d = 8 is too large; expected each to be at most 2048"
+         " (GRAPHATTN_MAX_CELLS in the environment sets another limit)"),
         ("block --d 6 --heads 4 --no-projections",
          "multi_head 'attention': the 6 features of q do not divide into 4 heads; 3 or 6 would do"
          " (q, k and v are norm, token 4 × feature 6)"),

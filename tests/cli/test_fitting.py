@@ -99,6 +99,7 @@ def test_every_report_fits(line, monkeypatch, tmp_path):
     theirs = run(small.graph, small.feeds, patch=unscaled)
     wanted = ("scores", "scaled", "weights", "out", "residual")
     told = {name: theirs[name] for name in theirs.names if name.rpartition(".")[2] in wanted}
+    told |= small.feeds
     (tmp_path / "theirs.json").write_text(json.dumps(told), encoding="utf-8")
 
     def shown(places: int | None) -> str:

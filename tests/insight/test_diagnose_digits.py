@@ -124,4 +124,5 @@ def test_what_rows_columns_and_sums_say_where_nothing_fits():
     }  # fmt: skip
     for told, theirs in wrong.items():
         found = diagnose(given.graph, given.feeds, {"Y": theirs}, pairs=False, budget=0.2)
-        assert (found.verdict, found.notes) == ("unexplained", [told])
+        untried = [note for note in found.notes if "left untried" in note]  # in so little time
+        assert (found.verdict, found.notes) == ("unexplained", [told, *untried])
