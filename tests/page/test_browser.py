@@ -74,6 +74,23 @@ def test_a_box_opens_in_place_and_closes(reader: Reader, block: Path):
         inner.wait_for(state="detached")
 
 
+def test_what_was_clicked_stays_under_the_pointer(reader: Reader, block: Path):
+    """So that the second click of a person, a moment later, finds it."""
+    with reader.reading(block) as page:
+        page.locator(f'[data-toggle="{WEIGHTS}"]').click()
+        inner = box(page, f"{WEIGHTS}.raised")
+        inner.wait_for()
+        place = box(page, WEIGHTS).bounding_box()
+        page.mouse.move(place["x"] + 120, place["y"] + 10)
+        page.mouse.down()
+        page.mouse.up()
+        page.wait_for_timeout(250)
+        assert box(page, WEIGHTS).bounding_box() == place
+        page.mouse.down(click_count=2)
+        page.mouse.up(click_count=2)
+        inner.wait_for(state="detached")
+
+
 def test_levels_steps_and_search(reader: Reader, block: Path):
     with reader.reading(block) as page:
         page.get_by_role("button", name="block", exact=True).click()

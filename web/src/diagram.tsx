@@ -34,8 +34,9 @@ export function Diagram(props: DiagramProps) {
   const { picture, anchor, selected } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const before = useRef<{ picture: Picture; scale: number } | null>(null);
-  /** What was clicked: it is in sight, and stays under the pointer. */
-  const pointed = useRef<string | null>(null);
+  /** Whether the choice was made by a click: nothing moves under the pointer, so that a second click finds the box. */
+  const pointed = useRef(false);
+  const chosen = useRef(selected);
   const [scale, setScale] = useState(0);
   const { boxes, arrows } = picture;
   const frames = boxes.filter((box) => box.open);
@@ -93,9 +94,10 @@ export function Diagram(props: DiagramProps) {
     }
   }, [picture, scale]);
   useEffect(() => {
-    if (anchor !== selected && pointed.current !== selected) reveal();
-    pointed.current = null;
-  }, [selected]);
+    if (selected !== chosen.current && selected !== anchor && !pointed.current) reveal();
+    chosen.current = selected;
+    pointed.current = false;
+  });
 
   const focusOn = (box: PlacedBox | undefined) => {
     if (!box) return;
@@ -127,7 +129,7 @@ export function Diagram(props: DiagramProps) {
             <Arrows arrows={arrows} tensor={props.tensor} />
             {boxes.map((box) => (
               <BoxShape key={box.id} box={box} props={props} stop={box.id === stop} onKey={(e) => keys(e, box)}
-                onPick={() => { pointed.current = box.id; props.onSelect(box); }} />
+                onPick={() => { pointed.current = true; props.onSelect(box); }} />
             ))}
           </svg>
         </div>
