@@ -18,7 +18,7 @@ Join = Callable[[Draft, Node, Ref, Ref], Sequence[Ref]]
 
 
 def cache(intended: Intended, group: Group) -> Iterator[Variant]:
-    if len(group) > 1:
+    if len(group) != 1:
         return
     node = intended.graph.nodes[group[0]]
     if not _is_cache(intended, node):

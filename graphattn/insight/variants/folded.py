@@ -54,7 +54,10 @@ def _gathered(intended: Intended, node: Node) -> Iterator[Variant]:
         return
     size, heads = first.shape[0], len(refs)
     ways: tuple[tuple[str, Place], ...] = (
-        ("laid out as (heads, batch), read as (batch, heads)", lambda b, i: divmod(b * heads + i, size)[::-1]),
+        (
+            "laid out as (heads, batch), read as (batch, heads)",
+            lambda b, i: ((b * heads + i) % size, (b * heads + i) // size),
+        ),
         ("laid out as (batch, heads), read as (heads, batch)", lambda b, i: divmod(i * size + b, heads)),
     )
     for told, place in ways:
