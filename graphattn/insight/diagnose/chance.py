@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.moments import deviation
 from .judge import Judge, alike
 
 TRUSTED = 10.0
@@ -46,8 +47,7 @@ def bits_of_numbers(judge: Judge) -> float:
                  if math.isfinite(x)}  # fmt: skip
         if not known:
             continue
-        middle = math.fsum(known) / len(known) if len(known) > 1 else 0.0
-        spread = math.hypot(*(x - middle for x in known)) / math.sqrt(len(known))
+        spread = deviation(list(known)) if len(known) > 1 else abs(next(iter(known)))
         bits += sum(_bits(spread, r) for r in known.values())
     return bits
 

@@ -27,7 +27,7 @@ def cache(intended: Intended, group: Group) -> Iterator[Variant]:
     first = together[0] is node
     for nodes in [(node,), together] if first and len(together) > 1 else [(node,)]:
         names = tuple(n.name for n in nodes)
-        for _, words, price, join in _rows(intended, node):
+        for words, price, join in _rows(intended, node):
             told = f"with {words} in {spoken(names)}"
             yield Variant("cache", told, price, names, one(intended, _joining(nodes, join)))
     if first:
@@ -56,7 +56,7 @@ def _twins(intended: Intended, node: Node) -> tuple[Node, ...]:
     )  # fmt: skip
 
 
-def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, str, float, Join]]:
+def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, float, Join]]:
     past, new = node.operands
     assert past is not None and new is not None
     count, more = intended.spec(past).shape[-2], intended.spec(new).shape[-2]
@@ -70,18 +70,18 @@ def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, str, float, Joi
         return draft.add("scale", [rows(draft, near, ref, ":1")], {"multiply": 0}, near=near, name="empty")
 
     yield (
-        "early", "the new rows written one slot early, the last slot empty,", 1.3,
+        "the new rows written one slot early, the last slot empty,", 1.3,
         lambda d, n, a, b: [rows(d, n, a, ":-1"), b, nothing(d, n, b)],
     )  # fmt: skip
     yield (
-        "late", "the new rows written one slot late, a slot left empty before them,", 1.35,
+        "the new rows written one slot late, a slot left empty before them,", 1.35,
         lambda d, n, a, b: [a, nothing(d, n, b), *([rows(d, n, b, ":-1")] if more > 1 else [])],
     )  # fmt: skip
     if count > 1:
-        yield "reverse", "the earlier rows in reverse order", 1.4, lambda d, n, a, b: [rows(d, n, a, "::-1"), b]
+        yield "the earlier rows in reverse order", 1.4, lambda d, n, a, b: [rows(d, n, a, "::-1"), b]
         for step, told in ((1, "later"), (-1, "earlier")):
             yield (
-                f"turned {told}", f"the earlier rows one slot {told}, around the end,", 1.4,
+                f"the earlier rows one slot {told}, around the end,", 1.4,
                 lambda d, n, a, b, s=step: [rows(d, n, a, f"{-s}:"), rows(d, n, a, f":{-s}"), b],
             )  # fmt: skip
 
