@@ -2,13 +2,14 @@
 
     cotangent_of(graph, "d_mixed")    "d_out", of an output out that is the tensor mixed
     by_results(graph, tensors)        the same tensors, cotangents by the names of the outputs
+    asked(graph, names, feeds)        of what, and by what, names like d_x are gradients
 
 A graph with one result calls its cotangent d_out as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from graphattn.core.graph import Graph
@@ -18,9 +19,9 @@ ONLY = "d_out"
 """What the cotangent of the only result may be called, too."""
 
 
-def cotangent_of(graph: Graph, name: str) -> str | None:
+def cotangent_of(graph: Graph, name: Any) -> str | None:
     """The cotangent that a name means, by the name of the output; None where it means none."""
-    if name in graph or not name.startswith(PREFIX):
+    if not isinstance(name, str) or name in graph or not name.startswith(PREFIX):
         return None
     of = name.removeprefix(PREFIX)
     results = {result: tensor.ref for result, tensor in graph.outputs.items() if tensor.kind == "float"}
@@ -42,3 +43,37 @@ def by_results(graph: Graph, tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Tensors with cotangents called by the outputs, unless these are there too."""
     called = {name: by for by, name in otherwise_called(graph, tensors.keys()).items()}
     return {called.get(name, name): value for name, value in tensors.items()}
+
+
+def asked(
+    graph: Graph, names: Iterable[str], feeds: Mapping[str, Any]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(of, wrt): which results the gradients are of that names ask for, and by what. A name `d_x` that the
+    graph does not have is the gradient of x, of the results that have one cell or whose cotangent (`d_y` for
+    y) is fed, or is among the names. The `d_y` of a result is its cotangent, unless another such result is
+    computed from it."""
+    meant = tuple(
+        name.removeprefix(PREFIX) for name in names
+        if name.startswith(PREFIX) and not (name in graph or name in feeds) and name[len(PREFIX) :] in graph
+    )  # fmt: skip
+    results = {name: tensor for name, tensor in graph.outputs.items() if tensor.kind == "float"}
+    known = {name for name, t in results.items() if t.spec.size == 1 or PREFIX + name in feeds or name in meant}
+    last = {name for name in known if not _is_below(graph, known - {name}, name)}
+    of = tuple(name for name in results if name in known and (name not in meant or name in last))
+    return of, tuple(name for name in meant if name not in last)
+
+
+def _is_below(graph: Graph, names: Iterable[str], name: str) -> bool:
+    """Whether one of several tensors is computed from another."""
+    own = graph.resolve(name).node
+    return not {graph.resolve(other).node for other in names}.isdisjoint(graph.descendants(own) - {own})
+
+
+def need_cotangent(graph: Graph, wrt: Iterable[str]) -> str:
+    """What is to be said where gradients by `wrt` were observed and no result is known that they are of."""
+    result = next((name for name, tensor in graph.outputs.items() if tensor.kind == "float"), "y")
+    return (
+        f"gradients were observed ({PREFIX}{next(iter(wrt))}, …), but no result has one cell or a known"
+        f" cotangent; expected {PREFIX}{result} too, in the shape of that result, among the feeds or what was"
+        " observed"
+    )

@@ -17,6 +17,7 @@ from typing import Any
 from . import nested
 from .axes import Spec
 from .errors import GraphError
+from .graph import Node, Scope
 from .interpreter import PlanStep
 from .packed import Packed
 from .words import sizes
@@ -76,10 +77,7 @@ def _still_hidden(mask: Any, value: Any, rank: int) -> Any:
 def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> list[str]:
     """What the op itself warns of, after a sentence where finite operands gave something that is not."""
     node = step.node
-    own: list[str] = []
-    if node.op.warn is not None:
-        operands = of_operands(step, values)
-        own = node.op.told("warn", node.name, operands, values[step.start], *step.specs, **node.attributes)
+    own = own_warnings(node, of_operands(step, values), values[step.start], step.specs)
     warnings = []
     if step.runs:
         for place, spec in zip(step.places, node.outputs, strict=True):
@@ -91,6 +89,15 @@ def warnings_of(step: PlanStep, values: Sequence[Any], masks: Sequence[Any]) -> 
             elif nans and not own and not _strange_operand(step, values, masks, nan=True):
                 warnings.append(f"{_counted(nans)} NaN, born of an infinite operand: nan at {list(nans[0])}")
     return [*warnings, *own]
+
+
+def own_warnings(
+    call: Node | Scope, operands: Sequence[Any], result: Any, specs: Sequence[Spec | None]
+) -> list[str]:
+    """What the op of a node, or of one whose inside is shown, warns of."""
+    if call.op is None or call.op.warn is None:
+        return []
+    return call.op.told("warn", call.name, operands, result, *specs, **call.attributes)
 
 
 def _counted(cells: Sequence[Any]) -> str:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from . import nested
 from .axes import Spec, describe
 from .errors import GraphError, suggest
-from .graph import Graph, Node, Ref, Tensor
+from .graph import Graph, Node, Ref, Scope, Tensor
 from .limits import most_cells, need_cells
 from .numbers import FLOAT, Numbers
 from .op import Kernel, Op, broken
@@ -111,6 +111,17 @@ class Plan:
         for place in self._moving:
             values[place] = nested.copied(values[place])
         return values
+
+    @cached_property
+    def opened(self) -> dict[int, list[Scope]]:
+        """The composites with warnings of their own that the graph shows the inside of, by the place of the
+        first output of the node that gives their first result."""
+        found: dict[int, list[Scope]] = {}
+        for scope in self.graph.scopes.values():
+            warns = scope.op is not None and scope.op.warn is not None and bool(scope.outputs)
+            if warns and all(ref is None or ref in self.places for ref in (*scope.operands, *scope.outputs)):
+                found.setdefault(self.places[Ref(scope.outputs[0].node)], []).append(scope)
+        return found
 
     def _add(self, node: Node) -> None:
         start = self.size

@@ -12,9 +12,9 @@ from typing import Any
 
 from . import nested
 from .errors import GraphError
-from .graph import Ref
-from .hidden import carried, of_operands, warnings_of
-from .interpreter import Composite, Plan, PlanStep
+from .graph import Ref, Scope
+from .hidden import carried, of_operands, own_warnings, warnings_of
+from .interpreter import Composite, Plan, PlanStep, padded
 from .numbers import FLOAT
 from .packed import Packed
 
@@ -119,8 +119,20 @@ class Recording:
             masks, self._warnings[step.start] = None, []
         if masks is not None:
             self._masks[places.start : places.stop] = masks
+        for scope in self.plan.opened.get(step.start, ()):
+            self._warnings[step.start] = [*self._warnings[step.start], *self._of_opened(scope)]
         if step.node.name in self.told:
             self._warnings[step.start] = [*self._warnings[step.start], self.told[step.node.name]]
+
+    def _of_opened(self, scope: Scope) -> list[str]:
+        """What a composite warns of whose inside is shown."""
+        refs = padded(scope.op, scope.operands) if scope.op else ()
+        places = [None if ref is None else self.plan.places[ref] for ref in (*refs, scope.outputs[0])]
+        values = [None if place is None else self.values[place] for place in places]
+        if any(place is not None and value is None for place, value in zip(places, values, strict=True)):
+            return []  # not all that went in and came out is recorded
+        specs = [None if ref is None else self.plan.graph.spec(ref) for ref in refs]
+        return own_warnings(scope, values[:-1], values[-1], specs)
 
     def _found(self, step: PlanStep) -> tuple[Sequence[Any] | None, list[str]]:
         incoming, operands = of_operands(step, self._masks), of_operands(step, self.values)
@@ -141,6 +153,7 @@ class Recording:
                 f"{s.node.name}: {warning}".removeprefix("composite.")
                 for s in inner.done
                 for warning in inner._warnings[s.start]
+                if warning not in warnings  # of the composite itself
             ]
         return masks, warnings
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -43,7 +43,7 @@ def assert_close(
     patterns = [ignore] if isinstance(ignore, str) else list(ignore)
     left = [n for n in comparison.uncompared if not any(fnmatchcase(n, pattern) for pattern in patterns)]
     if not comparison.agrees:
-        mistake = _mistake(trace_or_graph, observed, options.get("feeds")) if diagnose else ""
+        mistake = _mistake(trace_or_graph, observed, options) if diagnose else ""
         raise AssertionError(f"{comparison}{mistake}")
     if left:
         names = ", ".join(left[:8]) + (f" and {len(left) - 8} more" if len(left) > 8 else "")
@@ -100,11 +100,12 @@ def contract(
     return test
 
 
-def _mistake(graph: Any, observed: Any, feeds: Any) -> str:
+def _mistake(graph: Any, observed: Any, options: Mapping[str, Any]) -> str:
     """What diagnose says, below a comparison; nothing where there is no graph, or it cannot be asked."""
     if not isinstance(graph, Graph):
         return ""
     try:
-        return f"\n{named(graph, feeds, observed)}"
+        told = {name: options[name] for name in ("names", "precision") if name in options}
+        return f"\n{named(graph, options.get('feeds'), observed, **told)}"
     except GraphError as error:
         return f"\nno diagnosis: {error}\n"

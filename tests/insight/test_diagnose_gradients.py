@@ -7,7 +7,9 @@ from op_laws import mapped
 
 from graphattn import Graph, diagnose, run
 from graphattn.core.errors import GraphError
+from graphattn.insight.compare import compare
 from graphattn.passes.gradient import gradient
+from graphattn.testing import assert_close
 
 X, W = [[1.0, 2.0], [3.0, 4.0]], [[0.5, -0.25]]
 SEED = [[1.0], [-3.0]]
@@ -151,3 +153,27 @@ def test_a_gradient_that_was_handed_in_by_another_name():
     found = diagnose(backward, feeds, {"out": trace["d_q"]})
     assert (found.verdict, found.findings, found.tried) == ("undecided", [], 0)
     assert str(found).startswith("undecided: out of yours is d_q of this graph: expected under that name")
+
+
+def test_a_graph_is_compared_with_gradients_alone(fit):
+    right = run(gradient(fit, of="loss", wrt=["w"]), {"x": X, "w": W})["d_w"]
+    assert compare(fit, {"x": X, "w": W, "grad": right}, names={"d_w": "grad"}).verdict == "the same"
+    found = compare(fit, {"x": X, "w": W, "d_w": mapped(lambda c: 2 * c, right)})
+    assert (
+        found.verdict == "different"
+        and "yours is the reference × 2" in str(found)
+        and "d_loss" not in found.text().split("tolerance")[0]
+    )
+    with pytest.raises(AssertionError, match="gradients of two calls added up"):
+        assert_close(
+            fit, {"x": X, "w": W, "grad": mapped(lambda c: 2 * c, right)}, names={"d_w": "grad"}, diagnose=True
+        )
+
+
+def test_a_cotangent_that_nobody_knows_is_asked_for_by_compare_and_a_size_is_no_gradient(line):
+    seen = {"x": X, "w": W, "y": [[0.0], [0.5]]}
+    found = compare(line, {**seen, "d_w": W})
+    assert found.uncompared == ["d_w"] and "expected d_y too" in " ".join(str(found).split())
+    found = compare(line, {**seen, "d_w": W, "d_y": SEED})
+    assert found.verdict == "different" and "d_w" in found.first.key
+    assert "expected" not in str(compare(line, {**seen, "d_x": 64}))

@@ -8,8 +8,9 @@ from random import Random
 import pytest
 from op_laws import mapped
 
-from graphattn import Graph, diagnose, run
+from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import specimen
+from graphattn.insight.compare import compare
 
 PRINTS = {"4 decimals": lambda c: round(c, 4), "6 digits": lambda c: float(f"{c:.6g}")}
 
@@ -230,6 +231,20 @@ def test_names_that_compare_knows_are_known(block):
     weights = [wrong[f"attention.head{h}.weights"] for h in (0, 1)]
     found = diagnose(graph, feeds, {**seen, "w": weights, "Y": wrong["Y"]}, names={"head*.weights": "w"})
     assert found.findings[0].phrase == "without the scale attention.head*.scaled (÷ √4)"
+
+
+@pytest.mark.parametrize("options, told", [
+    ({"names": {"Y": "nowhere"}}, "has no tensor 'nowhere'"),
+    ({"names": {"nowhere": "Y"}}, "has no tensor 'nowhere'"),
+    ({"names": {3: "Y"}}, "names holds 3"), ({"names": ["Y"]}, "names is a list"),
+    ({"feeds": ["X"]}, "feeds is a list"), ({"feeds": {3: 4}}, "feeds, or these|no input 3"),
+])  # fmt: skip
+@pytest.mark.parametrize("ask", [compare, lambda g, y, feeds, **names: diagnose(g, feeds, y, **names)])
+def test_what_names_and_feeds_may_be_is_the_same_in_compare_and_diagnose(block, ask, options, told):
+    """A name of nothing is an error, though all else is found."""
+    graph, feeds, right = block
+    with pytest.raises(GraphError, match=told):
+        ask(graph, {"Y": right["Y"], "norm": right["norm"]}, **{"feeds": feeds, **options})
 
 
 def test_the_ending_of_a_name_is_known_inside_too():

@@ -237,6 +237,13 @@ def test_one_minus_the_mask_times_infinity_is_the_first_suspect_of_all_nan(small
     assert found.findings[0].name == "times infinity masked"
 
 
+def test_nan_among_wrong_numbers_is_told(small):
+    graph, feeds = small
+    (a, *_), *rest = run(graph, feeds)["out"]
+    found = diagnose(graph, feeds, {"out": [[a + 1, math.nan, math.nan, a], *rest]}, pairs=False, budget=0.5)
+    assert found.notes[0] == "of the 4 cells of out that differ, 2 are NaN in yours", found.notes
+
+
 @pytest.mark.slow
 def test_a_row_of_nan_names_no_logarithm():
     given = specimen("multi-head", n=5, d=6, heads=2, causal=True)

@@ -52,6 +52,19 @@ def test_what_a_mask_hides_is_not_born():
     assert run(g, {"x": [[1.0, 2.0], [3.0, 4.0], [0.5, 0.5]]}).warnings == []
 
 
+@pytest.mark.parametrize("options", [{}, {"level": "primitive"}, {"numbers": "float32"}])
+def test_what_an_op_warns_of_is_told_once_at_each_level(options):
+    g = Graph("g")
+    q, m = g.input("q", (2, 3)), g.input("m", (2, 2))
+    g.softcap(g.mask(q @ q.T, m, name="masked"), cap=2, name="capped")
+    g.attention(q, q, q, mask=m, name="head")
+    feeds = {"q": [[1.0] * 3] * 2, "m": [[0.0, 1.0], [1.0, 0.0]]}
+    told = run(g, feeds, **options).warnings
+    assert len(told) == 2 and all("the float mask holds 0 and 1" in warning for warning in told)
+    told = run(g, {**feeds, "m": [[0.0, -INF]] * 2}, allow_nonfinite=True, **options).warnings
+    assert sum("which a softmax sees" in warning for warning in told) == 1
+
+
 def test_formulas_and_attributes_are_those_in_force():
     g = Graph("g")
     x, m = g.input("x", (2, 3, 4)), g.input("m", (3, 4))

@@ -89,7 +89,7 @@ def command(
         mistake = None
         if named and not found.agrees:
             say("looking for the mistake")
-            mistake = _mistake(own, feeds, recording, pairs)
+            mistake = _mistake(own, feeds, recording, pairs, precision)
         data = found.data() if mistake is None else {**found.data(), "diagnosis": mistake.data()}
         told = found.text(everything, width) + ("" if mistake is None else f"\n{mistake.text(width=width)}")
         text = json.dumps(data, ensure_ascii=False, indent=1) if as_json else told
@@ -97,14 +97,14 @@ def command(
     ctx.exit(0 if found.agrees else 1)
 
 
-def _mistake(own: Any, feeds: Any, recording: Any, names: dict[str, str]) -> Any:
+def _mistake(own: Any, feeds: Any, recording: Any, names: dict[str, str], precision: str | None) -> Any:
     """What diagnose says of the same two. Raises a `GraphError` where A is no graph."""
     from ...core.graph import Graph
     from ...insight.diagnose import diagnose
 
     if not isinstance(own, Graph):
         raise GraphError("--diagnose needs a graph to plant mistakes in; expected A to be one, not a recording")
-    return diagnose(own, feeds, recording, names=names)
+    return diagnose(own, feeds, recording, names=names, precision=precision)
 
 
 def _own(

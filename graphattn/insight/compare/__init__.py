@@ -25,12 +25,14 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.words import listed, sizes
 from .alignment import Alignment, align
+from .alignment.by_mapping import read_names
 from .blind_rows import BlindRows
 from .cell_classes import Rules
 from .comparison import Comparison as Comparison
 from .comparison import Divergence as Divergence
 from .comparison import TensorComparison as TensorComparison
 from .feeding import run_on
+from .gradients import with_gradients
 from .judging import judge
 from .matched import Matched
 from .reading import read
@@ -67,10 +69,12 @@ def compare(
 
     Raises a `GraphError` where something cannot be read, or nothing can be compared.
     """
-    names = _read_names(names)
+    names = read_names(names)
     other, notes = read(yours, "yours"), ()
     if isinstance(reference, Graph):
-        reference, notes = run_on(reference, other, names, feeds, level, engine)
+        graph, names, feeds, said = with_gradients(reference, other, names, feeds)
+        reference, notes = run_on(graph, other, names, feeds, level, engine)
+        notes = (*notes, *said)
     own = read(reference, "the reference")
     alignment = align(own, other, names, by)
     if not alignment.pairs:
@@ -79,14 +83,6 @@ def compare(
     tolerances = Tolerances(matched, precision, rtol, atol)
     rules = Rules(nan_equal, masked_below, tolerances.precision)
     return judge(matched, tolerances, rules, BlindRows(matched, empty), notes)
-
-
-def _read_names(names: Any) -> dict[str, str]:
-    if names is None:
-        return {}
-    if not isinstance(names, Mapping):
-        raise GraphError(f"names is a {type(names).__name__}; expected a dict of names, reference: yours")
-    return dict(names)
 
 
 def _nothing_in_common(reference: Recording, yours: Recording, alignment: Alignment) -> GraphError:

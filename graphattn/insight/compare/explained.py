@@ -15,8 +15,8 @@ from ...core.graph import Graph, Ref
 from ..variants import Intended, Variant, evaluate, variants
 from ..variants.clock import Clock
 from .cell_classes import Rules, Tolerance, measure
-from .recording import Recorded
-from .replay import Replay, rows_of
+from .recording import Recorded, rows_of
+from .replay import Replay
 
 SECONDS = 2.0
 """At most so long is looked for (seconds of work: see `Clock`)."""

@@ -68,9 +68,10 @@ class Flow:
         return sorted(nodes, key=self.node_place.__getitem__)
 
     def unseen(self, name: str) -> list[str]:
-        """What is fed, weights aside, and goes into a tensor, and was not recorded, in order."""
-        ops = {node: self.graph.nodes[node].op for node in self._unrecorded(name)}
-        fed = [node for node, op in ops.items() if op.fed and op.drawn is None]
+        """What is fed, weights and what has a default aside, and goes into a tensor, and was not recorded, in
+        order."""
+        inputs = self._unrecorded(name) & self.graph.inputs.keys()
+        fed = [node for node in inputs if self.graph.nodes[node].op.drawn is None]
         return sorted(fed, key=self.node_place.__getitem__)
 
     def _unrecorded(self, name: str) -> set[str]:

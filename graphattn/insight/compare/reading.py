@@ -28,7 +28,7 @@ from ...core.trace import Trace
 from ...core.words import typed
 from .plain_text import read_cells
 from .printed import EXACT, Print, print_of_texts
-from .recording import Recorded, Recording
+from .recording import Recorded, Recording, rows_of
 
 FILE_LIMIT = 4096
 """The most files of a folder that are read."""
@@ -64,7 +64,7 @@ def of_trace(trace: Trace, title: str = "the reference") -> Recording:
         for name, spec, value in zip(step.names, step.specs, step.outputs, strict=True):
             if value is None:
                 continue
-            rows = value if spec.rank == 2 else [row for _, row in nested.rows(value, spec.rank)]
+            rows = rows_of(value, spec.rank)
             if near is not None and spec.kind == "float":
                 rows = [list(map(near, row)) for row in rows]
             tensors[name] = Recorded(name, spec.shape, rows)

@@ -210,6 +210,17 @@ def folded(name: str, shape: tuple[int, ...], flat: Sequence[Any], of: Recorded 
     return Recorded(name, shape, rows) if of is None else of.made(name, shape, rows)
 
 
+def rows_of(value: Any, rank: int) -> Rows:
+    """The rows of nested lists along the last axis; `rank` is for lists that are empty."""
+    depth, inner = 0, value
+    while isinstance(inner, list):
+        depth += 1
+        inner = inner[0] if inner else None
+        rank = rank if inner is None else depth
+    rank = rank if depth else 0
+    return value if rank == 2 else [row for _, row in nested.rows(value, rank)]
+
+
 def _fold(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
     if not shape:
         return flat[0]

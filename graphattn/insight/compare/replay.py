@@ -142,10 +142,3 @@ def _moved(value: Any, uniform: Callable[[float, float], float], share: float, s
         return value
     room = shown.half(value) + share * abs(value)
     return value + uniform(-room, room)
-
-
-def rows_of(value: Any, rank: int) -> list[list[float]]:
-    """Nested lists as rows."""
-    if rank == 0:
-        return [[value]]
-    return [value] if rank == 1 else [row for part in value for row in rows_of(part, rank - 1)]

@@ -1,9 +1,5 @@
-"""Whether a difference is no more than what rounding can do, from many moved passes (`replay`).
-
-    s² = (Σ d² + 4 · the row's mean of σ̂²) / (K + 4)          d: how far a cell moved; K passes; σ̂² = Σ d² / K
-
-(the mean is of the cells that move by less than a quarter of the tensor's spread, if any do: a cell whose sign
-flips says nothing of its neighbours).
+"""Whether a difference is no more than what rounding can do, from K moved passes (`replay`), in which a cell
+moves by s (`moved_cells`).
 
 A cell differs where |yours − expected| > ½ u + L · s + 4 · 2⁻ᵇ · |expected|. K = 8 and L = 8; where a cell lies
 within 0.5 to 30 times of what is allowed, 24 passes more: K = 32 and L = 6.5. Of 1.5 million cells of right
@@ -25,13 +21,13 @@ from statistics import median
 from typing import Any
 
 from ...core.errors import GraphError
-from ...core.moments import power_of
 from .cell_classes import Classes, Rules, visible
 from .masked_cells import is_masked
+from .moved_cells import MovedCells
 from .precision import ACCUMULATOR_BITS
 from .printed import Print
-from .recording import Recorded, deviation
-from .replay import Replay, rows_of
+from .recording import Recorded, rows_of
+from .replay import Replay
 
 FIRST, MORE = 2, 24
 PASSES = 8
@@ -99,10 +95,10 @@ class Reaches:
         for count in (FIRST, PASSES - FIRST, MORE):
             for _ in range(count):
                 mover = self.replay.mover(random, fine)
-                judged.add(rows_of(self.replay.value(key, mover), len(yours.shape)))
+                judged.moved.add(rows_of(self.replay.value(key, mover), len(yours.shape)))
             reach = judged.reach()
-            if reach.worst > FAR * (3 if judged.passes == FIRST else 0.5) or (
-                judged.passes >= PASSES and reach.worst < 0.5
+            if reach.worst > FAR * (3 if judged.moved.passes == FIRST else 0.5) or (
+                judged.moved.passes >= PASSES and reach.worst < 0.5
             ):
                 break
         return reach
@@ -116,35 +112,17 @@ class _Judged:
     ) -> None:
         self.yours, self.expected, self.shown = yours, expected, shown
         self.bits, self.unit = bits, 2.0**-bits
-        self.spread = _spread(expected)
-        power = max(-1000, min(power_of(self.spread), 1000))
-        self.down, self.up = 2.0**-power, 2.0**power
-        """What squares are scaled by, so that they stay in range; and back."""
-        self.squares = [[0.0] * len(row) for row in expected]
-        self.passes = 0
+        self.moved = MovedCells(expected)
         self.other_class = sum(len(_other_class(a, b)) for a, b in zip(expected, yours, strict=True))
 
-    def add(self, moved: list[list[float]]) -> None:
-        """One more pass."""
-        self.passes += 1
-        for total, a, b in zip(self.squares, self.expected, moved):
-            for j, (x, y) in enumerate(zip(a, b)):
-                d = (y - x) * self.down
-                if d - d == 0.0:
-                    total[j] += d * d
-
     def reach(self) -> Reach:
-        limit = LIMITS.get(self.passes, 8.0)
+        limit, spread = LIMITS.get(self.moved.passes, 8.0), self.moved.spread
         room, worst, over = [], 0.0, 0
         farther: list[float] = []  # what is allowed to the cells that are farther off than they mostly move
-        spread, near = self.spread, self.passes * (self.spread * self.down) ** 2 / 16
-        for total, a, b in zip(self.squares, self.expected, self.yours):
-            calm = [squares for squares in total if squares <= near] or total
-            mean = sum(calm) / self.passes / len(calm)
-            for squares, x, y in zip(total, a, b):
+        for reach, a, b in zip(self.moved.reach(), self.expected, self.yours):
+            for s, x, y in zip(reach, a, b):
                 if not math.isfinite(x) or is_masked(x):
                     continue
-                s = math.sqrt((squares + 4 * mean) / (self.passes + 4)) * self.up
                 allowed = self.shown.half(y) + limit * s + 4 * self.unit * abs(x)
                 apart = abs(y - x)
                 room.append(allowed)
@@ -161,9 +139,3 @@ class _Judged:
 def _other_class(expected: Sequence[float], yours: Sequence[float]) -> list[int]:
     """The columns in which one side is masked, NaN or infinite and the other is not."""
     return visible(expected, yours, Rules(), Classes())[3]
-
-
-def _spread(expected: list[list[float]]) -> float:
-    """How far the cells are apart; the size of cells that are all the same."""
-    cells = [x for row in expected for x in row if math.isfinite(x) and not is_masked(x)]
-    return deviation(cells) or max(map(abs, cells), default=0.0)

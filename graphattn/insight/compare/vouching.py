@@ -22,9 +22,9 @@ from .cell_classes import Rules, Tolerance, measure
 from .comparison import DIFFERENT, TensorComparison
 from .masked_cells import is_masked
 from .precision import FLOAT64
-from .recording import Recorded
+from .recording import Recorded, rows_of
 from .relations import Relation
-from .replay import Replay, rows_of
+from .replay import Replay
 from .tolerance import ROOM, Tolerances
 
 FORMS = frozenset(

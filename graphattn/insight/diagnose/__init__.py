@@ -25,9 +25,10 @@ from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
 from ...core.words import counted, listed, typed
-from ...passes.cotangents import by_results, otherwise_called
 from ..compare import compare
+from ..compare.alignment.by_mapping import read_names
 from ..compare.comparison import Comparison
+from ..compare.gradients import feeds_as, named_as, recorded_as
 from ..compare.reading import read
 from ..compare.recording import Recording
 from .accuracy import SINGLE, accuracy_of, if_rounded
@@ -39,7 +40,7 @@ from .how_far import agreeing_digits, handed_in_for_another, how_far
 from .judge import Judge
 from .levels import Level, levels
 from .not_finite import not_finite, nothing_else
-from .observed import Observed, read_observed, recorded_as
+from .observed import Observed, read_observed
 from .pairs import look_for_pairs
 from .result import VERDICTS as VERDICTS
 from .result import Diagnosis as Diagnosis
@@ -87,9 +88,9 @@ def diagnose(
         raise GraphError(f"budget is {budget!r}; expected a number of seconds of 0 or more")
     fine = graph.at("op")
     recording = read(observed)
-    names = {**otherwise_called(fine, recording.tensors.keys()), **by_results(fine, names or {})}
-    feeds = by_results(fine, feeds or {})
-    backward = differentiated(fine, recorded_as(recording.tensors, names), feeds)
+    names = named_as(fine, recording, read_names(names))
+    feeds = feeds_as(fine, feeds)
+    backward = differentiated(fine, recorded_as(fine, recording, names), feeds)
     if backward is not None:
         graph, fine = backward.graph, backward.graph.at("op")
     reading = read_observed(fine, recording, feeds, backward.gradients if backward else (), names)

@@ -1,9 +1,8 @@
 """Gradients that were observed: the graph is differentiated, and mistakes are looked for on its backward nodes
 as on all others, and in the engine that put them together.
 
-A name `d_x` that the graph does not have is the gradient of x, of the results that have one cell or whose
-cotangent (`d_y` for y) is fed, or was observed. The `d_y` of a result is its cotangent, unless another such
-result is computed from it. Names of cotangents are those of the outputs here (`passes.cotangents`).
+What names like `d_x` are gradients of is told by `passes.cotangents`; cotangents are called by the outputs
+here.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from typing import Any
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
-from ...passes.cotangents import PREFIX
+from ...passes.cotangents import PREFIX, asked, need_cotangent
 from ...passes.engine_mistakes import EngineMistake, engine_mistakes
 from ...passes.gradient import differentiate
+from ..compare.recording import rows_of
 from ..variants.rules import Rules
 from .judge import Judge, apart, widest, within
-from .observed import rows_of
 
 
 @dataclass(frozen=True)
@@ -46,31 +45,13 @@ class Backward:
 
 def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any]) -> Backward | None:
     """The graph with the gradients that the names ask for; None where they ask for none."""
-    asked = tuple(
-        name.removeprefix(PREFIX) for name in names
-        if name.startswith(PREFIX) and not (name in graph or name in feeds) and name[len(PREFIX) :] in graph
-    )  # fmt: skip
-    results = {name: tensor for name, tensor in graph.outputs.items() if tensor.kind == "float"}
-    known = {name for name, t in results.items() if t.spec.size == 1 or PREFIX + name in feeds or name in asked}
-    last = {name for name in known if not _is_below(graph, known - {name}, name)}
-    wrt = tuple(name for name in asked if name not in last)
+    of, wrt = asked(graph, names, feeds)
     if not wrt:
         return None
-    of = tuple(name for name in results if name in known and (name not in asked or name in last))
     if not of:
-        raise GraphError(
-            f"gradients were observed ({PREFIX}{wrt[0]}, …), but no result has one cell or a known cotangent;"
-            f" expected {PREFIX}{next(iter(results), 'y')} too, in the shape of that result, among the feeds or"
-            " what was observed"
-        )
+        raise GraphError(need_cotangent(graph, wrt))
     made = differentiate(graph, of, wrt, apart=True)
     return Backward(made.graph, graph, of, wrt, made.rules)
-
-
-def _is_below(graph: Graph, names: Iterable[str], name: str) -> bool:
-    """Whether one of several tensors is computed from another."""
-    own = graph.resolve(name).node
-    return not {graph.resolve(other).node for other in names}.isdisjoint(graph.descendants(own) - {own})
 
 
 def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:

@@ -5,14 +5,16 @@ from the right one, which cells differ where these are few or in few rows or col
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...core.words import counted, listed
 from ...passes.cotangents import PREFIX
 from ..compare.comparison import SAYS_IT_ALL, Comparison
+from ..compare.recording import rows_of
 from .judge import Judge, alike, within
 from .levels import Level
-from .observed import Observed, rows_of
+from .observed import Observed
 
 FEW = 4
 """So few wrong cells are worth a word."""
@@ -107,15 +109,20 @@ def _where(observed: Observed, own: Rows, wrong: set[tuple[int, int]]) -> list[s
     """Which cells differ, where they are few, or are in few rows or columns."""
     name, cells = observed.name, sum(map(len, own))
     lines = _lines(own, wrong) if len(observed.theirs.shape) == 2 else ""
-    kinds = {_kind(observed.rows[i][j]) for i, j in wrong}
+    kinds = Counter(_kind(observed.rows[i][j]) for i, j in wrong)
+    finite = kinds.pop("", 0)
+    told = listed(f"{count} {'is' if count == 1 else 'are'} {kind}" for kind, count in kinds.items())
     said = []
-    if len(kinds) == 1 and "" not in kinds:
+    if not finite and len(kinds) == 1:
         where = f" ({lines})" if lines else ""
         said.append(
             f"{name} of yours is what this graph gives but for {counted(len(wrong), 'cell')} that"
-            f" {'is' if len(wrong) == 1 else 'are'} {kinds.pop()} in yours{where}"
+            f" {told.split(' ', 1)[1]} in yours{where}"
         )
-    elif len(wrong) <= FEW and FEW * len(wrong) <= cells:
+        return said
+    if kinds:
+        said.append(f"of the {counted(len(wrong), 'cell')} of {name} that differ, {told} in yours")
+    if len(wrong) <= FEW and FEW * len(wrong) <= cells:
         most = max(sorted(wrong), key=lambda at: _distance(own[at[0]][at[1]], observed.rows[at[0]][at[1]]))
         at = [*_index(observed.theirs.shape, most[0]), most[1]] if observed.theirs.shape else []
         said.append(f"{len(wrong)} of {cells} cells of {name} differ, most at {at}")

@@ -2,8 +2,8 @@
 
 A cell may be off by half a printed unit, by the rounding of its own format, and by L times what rounding can
 do to it on the way, which is measured: the graph is evaluated K times with every result moved by a rounding
-error, and every tensor that was observed and is computed from by half a printed unit, as in compare (`replay`);
-s² = (Σ d² + 4 · the row's mean of σ²) / (K + 4).
+error, and every tensor that was observed and is computed from by half a printed unit, as in compare (`replay`,
+`moved_cells`).
 
 What hides cells is one class as in compare, whatever it is: −∞, −1e9, a score and −1e9.
 
@@ -20,9 +20,11 @@ from typing import Any
 
 from ...core.graph import Node
 from ..compare.masked_cells import floor_of, is_masked, without_hidden
+from ..compare.moved_cells import MovedCells
+from ..compare.recording import rows_of
 from ..variants import Intended, Rewrite, evaluate
 from .accuracy import Accuracy
-from .observed import Observed, rows_of
+from .observed import Observed
 
 RUNS = 8
 TIMES = 8.0
@@ -45,32 +47,23 @@ def allowed_rows(
     """For each observed tensor, how far each cell may be off. `seen` names the inputs that were observed."""
     refs = [intended.graph.resolve(o.name) for o in observed]
     ranks = [intended.graph.spec(ref).rank for ref in refs]
-    plain = [rows_of(value, rank) for value, rank in zip(values, ranks, strict=True)]
-    spread = [[[0.0] * len(row) for row in rows] for rows in plain]
+    cells = [MovedCells(rows_of(value, rank)) for value, rank in zip(values, ranks, strict=True)]
     for seed in range(runs):
         moved = evaluate(intended, rewrite, refs, disturb=moving(Random(seed), accuracy, intended, seen))
-        for value, rank, rows, into in zip(moved, ranks, plain, spread, strict=True):
-            for a, b, roots in zip(rows, rows_of(value, rank), into, strict=True):
-                for j, (x, y) in enumerate(zip(a, b, strict=True)):
-                    apart = y - x
-                    if apart and math.isfinite(apart):
-                        roots[j] = math.hypot(roots[j], apart)
+        for own, value, rank in zip(cells, moved, ranks, strict=True):
+            own.add(rows_of(value, rank))
     return [
-        [_allowed(row, roots, accuracy, runs) for row, roots in zip(rows, into, strict=True)]
-        for rows, into in zip(plain, spread, strict=True)
+        [_allowed(row, reach, accuracy) for row, reach in zip(own.rows, own.reach(), strict=True)]
+        for own in cells
     ]
 
 
-def _allowed(row: Sequence[float], roots: Sequence[float], accuracy: Accuracy, runs: int) -> list[float]:
-    """`roots` are the √(Σ d²) of the cells."""
-    mean = math.hypot(*roots) / math.sqrt(len(roots) * runs) if roots and runs else 0.0
+def _allowed(row: Sequence[float], reach: Sequence[float], accuracy: Accuracy) -> list[float]:
     largest = max((abs(x) for x in row if math.isfinite(x) and not is_masked(x)), default=0.0)
     floor = accuracy.half + FLOOR * accuracy.computed * largest
     return [
-        floor
-        + TIMES * math.hypot(root, 2 * mean) / math.sqrt(runs + 4)
-        + 4 * accuracy.relative * (abs(x) if abs(x) < 1e300 else 0)
-        for x, root in zip(row, roots, strict=True)
+        floor + TIMES * s + 4 * accuracy.relative * (abs(x) if abs(x) < 1e300 else 0)
+        for x, s in zip(row, reach, strict=True)
     ]
 
 

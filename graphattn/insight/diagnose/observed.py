@@ -71,20 +71,13 @@ def read_observed(
             free = name in gradients and _squeezed(tensor.shape) != _squeezed(spec.shape)
             shaped = tensor if free else _shaped(name, tensor, spec.shape)
             found[ref] = Observed(_known(graph, name, ref), ref, shaped)
-    if left:
+    if left or names:  # names are for tensors that are there
         notes += _place(graph, recording, fed, names or {}, left, found, bool(gradients))
     if not found:
         raise GraphError(f"{recording.title} has no tensor that the graph computes; expected one or more")
     order = {name: place for place, name in enumerate(graph.nodes)}
     observed = sorted(found.values(), key=lambda o: (order[o.ref.node], o.ref.port))
     return Reading(observed, fed, recorded, notes)
-
-
-def recorded_as(tensors: Collection[str], names: Mapping[str, str]) -> list[str]:
-    """What tensors are called in the graph, those that `names` ({the graph's: yours}) do not tell of by their
-    own names."""
-    told = [name for name, yours in names.items() if yours in tensors]
-    return [*(name for name in tensors if name not in names.values()), *told]
 
 
 def _known(graph: Graph, name: str, ref: Ref) -> str:
@@ -177,18 +170,3 @@ def _shaped(name: str, tensor: Recorded, shape: tuple[int, ...]) -> Recorded:
         hint = ", its transpose" if turned else ", or a graph of that size"
         raise GraphError(f"{name} is {sizes(tensor.shape)} in yours; expected {sizes(shape)}{hint}")
     return tensor.as_shape(shape)
-
-
-def rows_of(value: Any, rank: int) -> list[list[float]]:
-    """The rows of a tensor along its last axis; `rank` is for one that is empty."""
-    depth, inner = 0, value
-    while isinstance(inner, list):
-        depth += 1
-        inner = inner[0] if inner else None
-        rank = rank if inner is None else depth
-    rank = rank if depth else 0
-    if rank == 2:
-        return value
-    if rank == 0:
-        return [[value]]
-    return [row for _, row in nested.rows(value, rank)]

@@ -10,12 +10,12 @@ from typing import Any
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Ref
+from ..compare.recording import rows_of
 from ..variants import Intended, Rewrite, Variant, evaluate
 from ..variants.clock import Clock
 from .classes import same
 from .judge import NOTHING, within
 from .levels import Level
-from .observed import rows_of
 
 USUAL = 1.2
 """The price up to which a mistake is a usual one."""

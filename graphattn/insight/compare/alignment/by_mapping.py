@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from ....core.errors import GraphError
-from ....core.words import listed, sizes
+from ....core.words import listed, sizes, typed
 from ..recording import Recorded, Recording
 from .choice import arranged, stacked
 from .families import Family
@@ -16,10 +17,18 @@ PART = re.compile(r"^(.*?)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]$")
 """`attn[0, 1]`"""
 
 
-def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
-    for ours, other in names.items():
+def read_names(names: Any) -> dict[str, str]:
+    """The names that were given, {reference: yours}."""
+    if not isinstance(names, (Mapping, type(None))):
+        raise GraphError(f"names is {typed(names)}; expected a dict of names, reference: yours")
+    for ours, other in (names or {}).items():
         if not isinstance(ours, str) or not isinstance(other, str):
             raise GraphError(f"names holds {ours!r}: {other!r}; expected names of tensors, reference: yours")
+    return dict(names or {})
+
+
+def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
+    for ours, other in names.items():
         yours, whole = part_of(matching.yours, other)
         family = _family(matching, ours)
         if family is not None:
