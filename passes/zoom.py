@@ -17,7 +17,7 @@ from graphattn.core.graph import Graph, Node, Ref, Scope, Tensor
 from graphattn.core.interpreter import padded
 from graphattn.core.limits import most_cells, need_cells
 from graphattn.core.names import owners
-from graphattn.core.op import LEVELS, Op, check_level
+from graphattn.core.op import LEVELS, Op, broken, check_level
 from graphattn.passes.rebuild import Rebuild
 
 
@@ -110,12 +110,20 @@ def expand(
         if build is None:
             built = node.op.told("expand", node.name, graph, *given, **node.attributes)
         else:
-            built = build(graph, *given, **node.attributes)
+            built = _built(build, node, graph, given)
     if len(graph) == before:
         raise GraphError(f"{node.op.name} {node.name!r} expands to nothing; expected at least one node")
     refs = _results(graph, node, built if isinstance(built, tuple) else (built,))
     graph.adopt_scope(replace(scope, outputs=refs))
     return refs
+
+
+def _built(build: Build, node: Node, graph: Graph, given: list[Tensor | None]) -> Any:
+    """What is built instead of an expansion."""
+    try:
+        return build(graph, *given, **node.attributes)
+    except Exception as error:
+        raise broken(f"{node.op.name} {node.name!r}: what it is expanded to instead", error) from error
 
 
 def _results(graph: Graph, node: Node, built: tuple[Any, ...]) -> tuple[Ref, ...]:

@@ -30,6 +30,8 @@ from ..core.graph import Graph, Ref
 from ..core.names import owners
 from ..core.packed import LEAST, Packed
 from ..core.recording import Recording
+from ..core.words import sizes
+from .writing.checking import blaming
 from .writing.model import Program, array_of, model_of, program_of
 from .writing.operators import Initializer, Target
 
@@ -126,23 +128,28 @@ class Session:
                 self.program = program_of(graph, target, {}, [*names, *more], fed)
                 self.watched = _watched(self.program)
             self.fixed: dict[str, Any] = {}
-            model = model_of(self.program, self._array)
             try:
-                self.session = self._opened(runtime, model)
+                blaming(self.program, lambda: self._open(runtime))
                 break
-            except runtime.capi.onnxruntime_pybind11_state.NotImplemented as error:
+            except NotImplementedError as error:
                 self._lacks(str(error))
         self.outputs = [name for name, _ in self.program.outputs]
         self.specs = dict(self.program.inputs)
         self.inputs = {name: self.program.graph.resolve(name) for name in self.specs}
         self.inputs = {name: _there(graph, ref, self.program.graph) for name, ref in self.inputs.items()}
 
-    def _opened(self, runtime: Any, model: Any) -> Any:
+    def _open(self, runtime: Any) -> None:
+        model = model_of(self.program, self._array)
         options = runtime.SessionOptions()
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 4
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        return runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        try:
+            self.session = runtime.InferenceSession(
+                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            )
+        except runtime.capi.onnxruntime_pybind11_state.NotImplemented as error:
+            raise NotImplementedError(str(error)) from error
 
     def _array(self, initializer: Initializer) -> Any | None:
         """The array of a small initializer; a large one is fed with every run."""
@@ -177,6 +184,14 @@ class Session:
             found = self.session.run(self.outputs, {**self.fixed, **given})
         except Exception as error:  # whatever the runtime raises
             raise GraphError(self._blamed(str(error))) from error
+        for (name, spec), array in zip(self.program.outputs, found, strict=True):
+            if array.shape != spec.shape:
+                graph = self.program.graph
+                node = graph.nodes[graph.resolve(name).node]
+                raise GraphError(
+                    f"{node.op.name} {node.name!r}: its onnx rule makes {sizes(array.shape)} in onnxruntime;"
+                    f" expected {sizes(spec.shape)}"
+                )
         return dict(zip(self.outputs, found, strict=True))
 
     def _fed(self, name: str, value: Any) -> Any:

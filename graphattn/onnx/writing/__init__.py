@@ -102,17 +102,18 @@ def _write(program: Any, path: Path, about: str, told: Mapping[str, str]) -> Non
 
     from graphattn.dumps.write import write_bytes
 
+    from .checking import blaming
     from .model import array_of, model_of, size_of
 
     def array(initializer: Any) -> Any:
         value = initializer.value
         return array_of(initializer.cells, initializer.shape, value.kind, program.target.numbers, value.name)
 
-    model = model_of(program, array, about=about, carried=told)
+    model = blaming(program, lambda: model_of(program, array, about=about, carried=told))
     if size_of(program) > LARGE:
-        _write_two(model, path)
+        blaming(program, lambda: _write_two(model, path))
         return
-    onnx.checker.check_model(model, full_check=True)
+    blaming(program, lambda: onnx.checker.check_model(model, full_check=True))
     write_bytes(path, model.SerializeToString())
 
 

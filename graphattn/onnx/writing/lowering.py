@@ -21,6 +21,7 @@ from ...core.interpreter import function_of, padded
 from ...core.limits import most_cells, need_cells
 from ...core.op import Handing, find
 from ...core.packed import Packed
+from ...core.words import shown
 from .operators import Fragment, Operators, Target, Value
 
 How = bool | Callable[..., Any]
@@ -78,6 +79,15 @@ def ask(
     if isinstance(node.op.onnx, str):
         return o.fragment, o.add(node.op.onnx, *given)
     found = node.op.told("onnx", node.name, o, *given, **node.attributes)
+    results = found if isinstance(found, tuple) else (found,)
+    written = len(results) == len(node.outputs) and all(isinstance(result, Value) for result in results)
+    if not (found is None or callable(found) or written):
+        count = len(node.outputs)
+        expected = "what an operator gives" if count == 1 else f"a tuple of {count} that operators give"
+        raise GraphError(
+            f"{node.op.name} {node.name!r}: its onnx rule gives {shown(found)}; expected {expected}, None or"
+            " an expansion"
+        )
     return o.fragment, found
 
 

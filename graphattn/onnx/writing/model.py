@@ -89,7 +89,7 @@ def program_of(
             program.names[ref] = name
     for node in fine.nodes.values():
         if needed is None or node.name in needed:
-            _add(program, node, values, fed)
+            write_node(program, node, values, fed)
     for name, ref in results.items():
         spec = fine.spec(ref)
         if program.tensor(ref) != name:
@@ -121,8 +121,8 @@ def _ends(graph: Graph) -> Iterator[Ref]:
                 yield Ref(node.name, port)
 
 
-def _add(program: Program, node: Node, values: Mapping[str, Any], fed: Collection[str]) -> None:
-    """What one node becomes."""
+def write_node(program: Program, node: Node, values: Mapping[str, Any], fed: Collection[str]) -> None:
+    """Add what one node becomes."""
     graph = program.graph
     if node.name in values:
         _initialize(program, node, [values[node.name]])
@@ -283,4 +283,4 @@ def size_of(program: Program) -> int:
     return sum(prod(i.shape) * wide[i.value.kind] for i in program.initializers)
 
 
-__all__ = ["NEWEST", "OLDEST", "Program", "array_of", "model_of", "program_of", "size_of"]
+__all__ = ["NEWEST", "OLDEST", "Program", "array_of", "model_of", "program_of", "size_of", "write_node"]
