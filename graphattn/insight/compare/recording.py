@@ -215,10 +215,11 @@ def rows_of(value: Any, rank: int) -> Rows:
     depth, inner = 0, value
     while isinstance(inner, list):
         depth += 1
-        inner = inner[0] if inner else None
-        rank = rank if inner is None else depth
-    rank = rank if depth else 0
-    return value if rank == 2 else [row for _, row in nested.rows(value, rank)]
+        if not inner:
+            depth = max(depth, rank)
+            break
+        inner = inner[0]
+    return value if depth == 2 else [row for _, row in nested.rows(value, depth)]
 
 
 def _fold(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
