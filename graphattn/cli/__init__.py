@@ -185,5 +185,6 @@ def main() -> None:
     graphattn render block -o block.svg    the same as a picture
     graphattn why block head0.weights 2 1  how that one number came about
     graphattn compare block mine.json      where your own numbers part from these
+    graphattn diagnose block mine.json     which mistake gives your wrong result
     graphattn ops softmax                  all there is to know of one op
     """
