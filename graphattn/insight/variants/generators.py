@@ -29,6 +29,7 @@ from .shift import shift
 from .sibling import sibling
 from .skip import skip
 from .slots import slots
+from .stages import stages
 from .summands import summands
 from .swap import swap
 from .variant import Generator, Variant
@@ -36,8 +37,8 @@ from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
     skip, attributes, declared, masks, mask_numbers, operands, summands, heads, folded, full_width,
-    within_tokens, axes, swap, reading, move, sibling, constants, indices, rounding, cache, padding, tables,
-    repeat, added, factors, shift, slots,
+    within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding, cache, padding,
+    tables, repeat, added, factors, shift, slots,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 

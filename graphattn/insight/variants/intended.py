@@ -25,6 +25,7 @@ from .groups import Group, kinds_of, roles_of
 from .rows import by_row
 from .rules import Rules, incoming, rule_kinds
 from .sizes import sizes_of
+from .stream import Stream, streams_of
 
 FAR = 6
 """How many edges away a tensor is taken for another because it is near."""
@@ -269,6 +270,10 @@ class Intended:
             and [None if ref is None else self.shape(ref) for ref in other.operands] == specs
         ]  # fmt: skip
         return sorted(found, key=lambda other: abs(self.order[other.name] - place))[:8]
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        return streams_of(self)
 
     @cached_property
     def sizes(self) -> list[tuple[str, int]]:
