@@ -108,6 +108,17 @@ def test_plain_text_as_people_print_it():
     assert str(found["scores (2, 2)"]) == "[[nan, -inf], [0.001, 2.0]]"
     assert found["kq-0"] == [[0.0018, 0.0071]]
     assert list(found) == ["a", "b", "scores (2, 2)", "kq-0"]
+    text = """
+    attention weights: tensor([[0.5000, nan]])
+    epoch: [1/10] loss: 0.5 x.shape torch.Size([3, 4])
+    a
+    array([[ 0.5 , -1.25],
+           [ 2.  ,  0.75]])
+    out tensor([0.2500], device='cuda:0', dtype=torch.float16, grad_fn=<AddBackward0>)
+    b: [[1.5 3. -0.25]]
+    """
+    found = read_plain_text(text, "log")
+    assert list(found) == ["attention weights", "a", "out", "b"] and found["a"] == A and found["b"] == B
 
 
 REFUSED = [

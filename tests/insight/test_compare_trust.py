@@ -8,8 +8,9 @@ import random
 
 import pytest
 import trust
+from op_laws import mapped
 
-from graphattn import Graph, GraphError, run
+from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import random_feeds, specimen
 from graphattn.core.rounded import BFLOAT16, FORMATS
 from graphattn.insight.compare import compare
@@ -201,6 +202,34 @@ def test_everything_printed_with_few_digits(form, tmp_path):
     assert not compare(s.graph, as_text(wrong, form, tmp_path / "w.txt")).agrees
 
 
+def test_numbers_that_were_float32_when_they_were_printed_or_read(tmp_path):
+    """np.round(x, 4).tolist() of float32, and `tensor(…, dtype=torch.float16)`, which was computed so."""
+    s = specimen("attention", n=4, d=6)
+    trace = run(s.graph, s.feeds)
+    printed = {
+        n: mapped(lambda x: FORMATS["float32"].round(round(x, 4)), trace[n]) for n in ("Q", "K", "V", "out")
+    }
+    assert compare(s.graph, printed).agrees
+    assert not compare(s.graph, {**printed, "out": mapped(lambda x: x + 0.01, printed["out"])}).agrees
+    half = FORMATS["float16"].round
+    fed = {n: mapped(half, x) for n, x in s.feeds.items()}
+    out = run(s.graph, fed, numbers="float16", level="primitive")["out"]
+    text = "".join(
+        f"{n}: tensor({x}, dtype=torch.float16)\n"
+        for n, x in {**fed, "out": mapped(lambda x: round(x, 4), out)}.items()
+    )
+    (tmp_path / "t.txt").write_text(text, "utf-8")
+    assert compare(s.graph, tmp_path / "t.txt").agrees
+    assert diagnose(s.graph, None, tmp_path / "t.txt").verdict == "right"
+
+
+def test_names_of_weights_in_one_word():
+    s = specimen("multi-head", n=3, d=4, heads=2)
+    names = {"w_q": "Wq", "w_k": "layer.Wk", "w_v": "WV", "w_o": "Wo", "X": "x"}
+    trace = run(s.graph, s.feeds)
+    assert compare(s.graph, {**{names[n]: trace[n] for n in s.feeds}, "Y": trace["Y"]}).verdict == "the same"
+
+
 @pytest.mark.parametrize("op, mean", [("gelu", -4.0), ("silu", -4.0), ("layernorm", 100.0), ("softmax", 0.0)])
 @pytest.mark.parametrize("short", ("bfloat16", "float16", "float32"))
 def test_rounding_inside_of_a_step_counts(op, mean, short):
@@ -303,6 +332,29 @@ def test_a_small_tensor_that_nothing_explains_is_doubtful_though_the_result_agre
     assert found.data()["doubtful"] == ["scaled"] and not found.harmless
     halved = {**right, "scaled": [[cell / 2 for cell in row] for row in right["scaled"]]}  # another form
     assert list(compare(trace, halved).harmless) == ["scaled"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_the_result_was_not_computed_from_is_not_harmless_in_short_numbers_either(dtype):
+    trace = specimen("multi-head", n=4, d=6, heads=2, causal=True).run()
+    right = {name: trace[name] for name in (*trace.graph.fed, "head0.weights", "head1.weights", "proj")}
+
+    def seen(**more):
+        tensors = {n: mapped(FORMATS[dtype].round, x) for n, x in {**right, **more}.items()}
+        return compare(trace.graph, {n: Array(x, dtype) for n, x in tensors.items()}).verdict
+
+    assert seen() == "the same"
+    even = [[1.0 / 4] * 4] * 4
+    assert seen(**{"head0.weights": even}) != "the same" != seen(**{"head1.weights": right["head0.weights"]})
+
+
+def test_another_tensor_that_is_there_too_is_not_harmless():
+    trace = specimen("multi-head", n=4, d=6, heads=2, causal=True).run()
+    right = {name: trace[name] for name in ("head0.weights", "head1.weights", "proj")}
+    found = compare(trace, {**right, "head1.weights": right["head0.weights"]})
+    assert found.verdict == "undecided" and found.find("head1.weights").status == "doubtful", str(found)
+    swapped = {"head0.weights": right["head1.weights"], "head1.weights": right["head0.weights"]}
+    assert set(compare(trace, {**right, **swapped}).harmless) == set(swapped)  # called otherwise
 
 
 def test_what_is_nearly_the_same_takes_no_place_of_what_is_the_same():

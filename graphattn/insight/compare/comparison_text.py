@@ -242,12 +242,10 @@ def _given(comparison: Comparison) -> str:
 
 def _doubtful(comparison: Comparison) -> str:
     names = listed([tensor.name for tensor in comparison.doubtful], 4)
-    differs, it, its = (
-        ("differs", "it", "its") if len(comparison.doubtful) == 1 else ("differ", "them", "their")
-    )
+    differs, it = ("differs", "it") if len(comparison.doubtful) == 1 else ("differ", "them")
     return (
-        f"undecided: {names} {differs}, though everything computed from {it} agrees: {its} cells are too few "
-        "to tell whether it was computed from other numbers"
+        f"undecided: {names} {differs}, though everything computed from {it} agrees; whether that was computed"
+        " from other numbers, or from the same in another form, cannot be told"
     )
 
 

@@ -1,14 +1,16 @@
-"""Tensors out of plain text: `name = [values]`, as a debugging print writes them.
+"""Tensors out of plain text: `name = [values]`, as a debugging print writes them, or `name: [values]`.
 
     scores = [[0.5, -1.25], [nan, -inf]]
+    attention weights: tensor([[0.7500, 0.2500]], dtype=torch.float16)
     ggml_debug:   kq-0 = (f32)  MUL_MAT(k{8, 4}, q{8, 4}}) = {4, 4, 1, 1}
         [
          [ 0.0018, 0.0071 ],
         ]
 
-A tensor begins with a name and `=`, at the start of a line or after a prefix like `debug:`; its brackets may
-span lines, with commas or blanks between the cells. Whatever stands between the tensors is passed over. A
-row that was printed with `...` is refused: what is left out cannot be compared.
+A tensor begins with a name and `=`, at the start of a line or after a prefix like `debug:`; where its first
+cell has a decimal point, a colon, the end of the line, or a blank before `tensor(` will do for the `=`. Its
+brackets may span lines, with commas or blanks between the cells, and a type may follow. Whatever stands between
+the tensors is passed over. A row that was printed with `...` is refused: what is left out cannot be compared.
 """
 
 from __future__ import annotations
@@ -20,33 +22,38 @@ from ...core import nested
 from ...core.errors import GraphError
 
 START = re.compile(
-    r"^[ \t]*(?:\w+:[ \t]+)?(?P<name>[^\W\d][^\s=]*(?:[ ]\([^=()\n]*\))?)[ \t]*="
-    r"(?:[^\n\[=]*=)?[ \t]*(?:\w+\()?(?:\{[^}\n]*\})?\s*(?=\[)",
+    r"^[ \t]*(?:(?:\w+:[ \t]+)?(?P<name>[^\W\d][^\s=]*(?:[ ]\([^=()\n]*\))?)[ \t]*="
+    r"(?:[^\n\[=]*=)?[ \t]*(?:\w+\()?(?:\{[^}\n]*\})?\s*(?=\[)"
+    r"|(?P<label>[^\W\d][^\n=:\[\]()]{0,80}?)(?:[ \t]*:\s*(?:\w+\()?|[ \t]*\n[ \t]*(?:\w+\()?|[ \t]+\w+\()"
+    r"(?=\[[\[\s]*[-+]?(?:\d+\.\d*|\.\d+|nan|inf)(?:e[-+]?\d+)?[\s,\]]))",
     re.MULTILINE,
 )
+DTYPE = re.compile(r"\s*(?:,\s*\w+=[^,()]*)*?,\s*dtype=(?:\w+\.)*(\w+)")
 TOKEN = re.compile(r"\s*(?:,|([\[\]])|([^\s,\[\]]+))")
 NAME_LIMIT = 200
 
 
 def read_plain_text(text: str, what: str) -> dict[str, Any]:
     """Nested lists by name. A `GraphError` names the tensor and the line of what is wrong."""
-    return {name: value for name, (value, _) in read_cells(text, what).items()}
+    return {name: value for name, (value, _, _) in read_cells(text, what).items()}
 
 
-def read_cells(text: str, what: str) -> dict[str, tuple[list[Any], list[str]]]:
-    """By name: nested lists of numbers, and the cells' texts."""
-    tensors: dict[str, tuple[list[Any], list[str]]] = {}
+def read_cells(text: str, what: str) -> dict[str, tuple[list[Any], list[str], str]]:
+    """By name: nested lists of numbers, the cells' texts, and the type that is said of them."""
+    tensors: dict[str, tuple[list[Any], list[str], str]] = {}
     place = 0
     while True:
         start = START.search(text, place)
         if start is None:
             break
-        name = " ".join(start["name"].split())[:NAME_LIMIT]
-        where = f"{what} line {text.count(chr(10), 0, start.start('name')) + 1}: {name}"
+        group = "name" if start["name"] else "label"
+        name = " ".join(start[group].split())[:NAME_LIMIT]
+        where = f"{what} line {text.count(chr(10), 0, start.start(group)) + 1}: {name}"
         if name in tensors:
             raise GraphError(f"{where} comes twice; expected each name once")
         value, texts, place = _brackets(text, start.end(), where)
-        tensors[name] = value, texts
+        dtype = DTYPE.match(text, place)
+        tensors[name] = value, texts, dtype[1] if dtype else ""
     if not tensors:
         begins = nested.shown(text[:30]) if text.strip() else "nothing"
         raise GraphError(f"{what} holds {begins}; expected lines like `name = [[0.5, 1.0], [2.0, 3.0]]`")

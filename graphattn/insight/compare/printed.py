@@ -99,6 +99,18 @@ def print_of_float32(cells: Iterable[float]) -> Print | None:
     return print_of_numbers((_decimal(x) for x in islice(cells, SAMPLE)), FLOAT32_EXACT)
 
 
+def before_float32(cells: Sequence[float]) -> list[float] | None:
+    """The short decimal numbers that cells were before they were rounded to float32; None where one was none,
+    or none was rounded."""
+    decimals = []
+    for x in cells:
+        short = _decimal(x) if type(x) is float and not is_masked(x) else x
+        if short == x and math.isfinite(x) and not is_masked(x) and _shortest(float(x))[1] >= FLOAT32_EXACT:
+            return None
+        decimals.append(short)
+    return decimals if any(a != b for a, b in zip(decimals, cells, strict=True) if b == b) else None
+
+
 def _decimal(x: float) -> float:
     """The shortest decimal number that a float32 is the nearest to."""
     for digits in range(1, FLOAT32_EXACT) if math.isfinite(x) else ():

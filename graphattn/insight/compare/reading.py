@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -166,8 +167,11 @@ def read_file(path: str | os.PathLike[str]) -> Recording:
     if ending == ".json":
         return _of_file(path)
     cells = read_cells(text, str(path))
-    prints = {name: print_of_texts(texts) for name, (_, texts) in cells.items()}
-    return of_dict({name: value for name, (value, _) in cells.items()}, str(path), prints)
+    found = of_dict({name: value for name, (value, _, _) in cells.items()}, str(path))
+    return replace(found, tensors={
+        name: replace(tensor, dtype=cells[name][2], printed=print_of_texts(cells[name][1]))
+        for name, tensor in found.tensors.items()
+    })  # fmt: skip
 
 
 def _of_file(path: Path) -> Recording:

@@ -15,8 +15,8 @@ from .alignment import Pair
 from .cell_classes import Tolerance
 from .matched import Matched
 from .precision import FLOAT64, default_bound, format_of, growth, precision_of, shown_precision
-from .printed import EXACT, OWN_CELLS, Print, fits, in_full, print_of_numbers
-from .recording import Recorded
+from .printed import EXACT, OWN_CELLS, Print, before_float32, fits, in_full, print_of_numbers
+from .recording import Recorded, folded
 
 ROOM = 3.0
 """How many times the derived bound two computations may be apart: both of them round."""
@@ -48,7 +48,7 @@ class Prints:
             for pair in pairs:
                 if self.matched.kind(key) == "float":
                     whole = self.matched.yours.tensors.get(pair.other, pair.yours)
-                    groups[self.matched.is_input(key)][pair.other] = whole
+                    groups[self.matched.is_input(key)][pair.other] = _as_printed(whole)
         self.computed = _group_print(groups[False])
         inputs = _group_print(groups[True])
         loose = [t for t in groups[False].values() if t.printed is None or not t.printed.exact]
@@ -63,6 +63,15 @@ class Prints:
 
     def of(self, pair: Pair) -> Print:
         return self.by_name.get(pair.other, EXACT)
+
+
+def _as_printed(tensor: Recorded) -> Recorded:
+    """A tensor without a type with the decimal numbers that were rounded to float32 after they were printed,
+    where all its cells look so."""
+    if tensor.dtype or tensor.printed is not None or not tensor.size:
+        return tensor
+    decimals = before_float32(tensor.flat)
+    return tensor if decimals is None else folded(tensor.name, tensor.shape, decimals, tensor)
 
 
 def _group_print(tensors: dict[str, Recorded]) -> Print:

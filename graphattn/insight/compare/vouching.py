@@ -2,8 +2,9 @@
 
 It does where it makes no difference to it (1 added to all scores of a softmax), or would be seen in it and was
 made up for: a query that was scaled early. It does not where the difference is watered down (to something, but
-less than its tolerance, as that of a head next to a residual a hundred times as large), nor, in numbers long
-enough to tell, for one that is no other form of the reference's: it is not what the result was computed from.
+less than its tolerance, as that of a head next to a residual a hundred times as large), nor for one that is no
+other form of the reference's: it is not what the result was computed from. In short numbers, in few, and of one
+that is another tensor which is there too, that is not known: doubtful.
 
     δ = f(yours) − f(yours, that tensor the reference's own)        f: the steps between the two
     ε = the same, that tensor the reference's own moved by its rounding
@@ -34,8 +35,7 @@ FORMS = frozenset(
 )  # fmt: skip
 """Relations of a tensor that holds what the reference holds, in another form or under another name."""
 FEW = 16
-"""So few cells need show no relation: that of each row to a number of its own takes two for each. Whether such
-a tensor is what the result was computed from is not known."""
+"""So few cells need show no relation: that of each row to a number of its own takes two for each."""
 SURE = 0.5
 """How much of its tolerance a tensor may use to vouch, in a short format."""
 
@@ -56,7 +56,7 @@ class Vouching:
         self.known: dict[str, bool] = {}
         """Which tensors that differ are the reference's own in another form."""
         self.doubtful: set[str] = set()
-        """Those of them with too few cells to show which form that is."""
+        """Those of them of which that cannot be told."""
 
     def __call__(self, result: str, differing: str) -> bool:
         """Whether `result`, which agrees, says that what differs before it does no harm."""
@@ -69,17 +69,31 @@ class Vouching:
         apart, nothing = self._moves(result, differing) or (math.inf, 0.0)
         if apart <= nothing:
             return True
-        return (apart > 1.0 or self.exact) and (self.tolerances.wide or self._in_another_form(differing))
+        return (apart > 1.0 or self.exact) and self._in_another_form(differing)
 
     def _in_another_form(self, differing: str) -> bool:
         if differing not in self.known:
             apart = [tensor for tensor in self.results[differing] if tensor.status in DIFFERENT]
-            kinds = [{relation.kind for relation in self.relations(tensor)} for tensor in apart]
-            few = [not k and t.difference.cells < FEW for k, t in zip(kinds, apart, strict=True)]
-            self.known[differing] = all(k & FORMS or f for k, f in zip(kinds, few, strict=True))
-            if any(few):
+            known = [self._form(tensor) for tensor in apart]
+            self.known[differing] = False not in known
+            if None in known:
                 self.doubtful.add(differing)
         return self.known[differing]
+
+    def _form(self, tensor: TensorComparison) -> bool | None:
+        """Whether a tensor is the reference's in another form; None where that cannot be told: with few cells
+        or short ones, or of another tensor of the reference that yours has too."""
+        relations = self.relations(tensor)
+        forms = [relation for relation in relations if relation.kind in FORMS]
+        if forms:
+            return True if any(not self._is_there_too(relation) for relation in forms) else None
+        few = not relations and tensor.difference.cells < FEW
+        return None if few or self.tolerances.wide else False
+
+    def _is_there_too(self, relation: Relation) -> bool:
+        """Whether the other tensor of the reference that a tensor is was recorded too, and agrees."""
+        same = self.results.get(relation.detail["of"], ()) if relation.kind == "other tensor" else ()
+        return bool(same) and not any(tensor.status in DIFFERENT for tensor in same)
 
     def _moves(self, result: str, differing: str) -> tuple[float, float] | None:
         """δ and ε, as parts of the tolerance of the result; None where they cannot be found: of parts, and

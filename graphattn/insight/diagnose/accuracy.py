@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ...core.errors import GraphError
 from ..compare.masked_cells import is_masked
-from ..compare.precision import held, precision_of
+from ..compare.precision import PRECISIONS, held, precision_of
 from ..compare.printed import (
     EXACT,
     EXACT_DIGITS,
@@ -82,6 +82,8 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
     fmt = held(tensors) if given is None else precision_of(given)
     unit = 2.0**-fmt.bits
     full = Accuracy(fmt.name, 0.0, unit, unit)
+    if given is None and tensors and (told := _told_short(tensors)) is not None:
+        return told
     if given is not None or fmt.bits < FLOAT32_BITS:
         return full
     cells = (cell for tensor in tensors for cell in tensor.flat if not is_masked(cell))
@@ -92,6 +94,20 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
         return _printed(shown.places, full)
     told = f"{shown.places} printed digits"
     return replace(full, text=told, relative=0.5 * 10.0 ** (1 - shown.places), shown=shown)
+
+
+def _told_short(tensors: Sequence[Recorded]) -> Accuracy | None:
+    """How exact numbers are of which a text says that they are float16 or bfloat16, printed with few digits."""
+    formats = [PRECISIONS.get(tensor.dtype) for tensor in tensors]
+    known = [fmt for fmt in formats if fmt is not None and fmt.bits < FLOAT32_BITS]
+    seen = [tensor.printed or print_of_numbers(tensor.flat) for tensor in tensors]
+    prints = [shown for shown in seen if shown is not None and not shown.exact]
+    if len(known) < len(tensors) or not prints:
+        return None
+    coarsest = min(known, key=lambda fmt: fmt.bits)
+    shown = min(prints, key=lambda shown: shown.places)
+    unit = 2.0**-coarsest.bits
+    return Accuracy(coarsest.name, shown.half(1.0), unit, unit, shown)
 
 
 def if_rounded(tensors: Sequence[Recorded], taken: Accuracy) -> Accuracy | None:

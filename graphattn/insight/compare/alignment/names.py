@@ -24,6 +24,8 @@ SAME_MEANING = {
 MEANINGS = frozenset(SAME_MEANING.values())
 REMEMBERED = 2**14
 """The words of so many names are kept."""
+JOINED = re.compile(r"[wb](?:[qkvo]|out)")
+"""What stands for two words: Wq, bo."""
 SAME_PHRASE = {
     frozenset({"norm", "w"}): ("gamma",), frozenset({"norm", "b"}): ("beta",),
     frozenset({"out", "w"}): ("w", "o"), frozenset({"out", "b"}): ("b", "o"),
@@ -52,7 +54,8 @@ def words(name: str) -> frozenset[str]:
 @lru_cache(REMEMBERED)
 def meaning(name: str) -> frozenset[str]:
     """The words of a name as this library has them, without those that say no more than where it stands."""
-    said = {SAME_MEANING.get(word, word) for word in words(name)}
+    apart = (part for w in words(name) for part in ((w[0], w[1:]) if JOINED.fullmatch(w) else (w,)))
+    said = {SAME_MEANING.get(word, word) for word in apart}
     common = said - SILENT or said & PROJECTED
     if said >= PROJECTED | {"out"} and not said & {"w", "b"}:
         common = common - {"out"} | PROJECTED
