@@ -66,6 +66,28 @@ def each_by_itself(g, x, *, axis, empty):
     return g.sigmoid(x)
 
 
+def undivided(g, x, *, axis, empty):
+    """exp x, never divided by its sum."""
+    return g.exp(x)
+
+
+def without_exp(g, x, *, axis, empty):
+    seen = scores(g, x, axis=axis, empty=empty)
+    return g.divide(seen, g.reduce_sum(seen, axis=axis))
+
+
+def scores(g, x, *, axis, empty):
+    return g.where(g.is_visible(x), x, g.constant(0))
+
+
+def uniform(g, x, *, axis, empty):
+    return g.softmax(g.where(g.is_visible(x), g.constant(0), x), axis=axis, empty=empty)
+
+
+def largest(g, x, *, axis, empty):
+    return g.where(g.one_hot_argmax(x, axis=axis), g.constant(1), g.constant(0))
+
+
 def gradient(g, dy, y, x, *, axis, empty):
     """dx = y · (dy − Σ dy · y); behind a weight of 0, dy may be anything."""
     inner = g.reduce_sum(times(g, dy, y, name="weighted"), axis=axis, name="inner")
@@ -119,7 +141,26 @@ register(
         masked=masks.first,
         warn=warn,
         range=(0.0, 1.0),
-        mistakes=(Declared("sigmoid", "with a sigmoid of each score by itself", each_by_itself),),
+        mistakes=(
+            Declared("sigmoid", "with a sigmoid of each score by itself", each_by_itself),
+            Declared(
+                "exp alone",
+                "with exp alone, never divided by its sum,",
+                undivided,
+                "exp is divided by the sum of the exponentials of its row, so that the row sums to 1.",
+            ),
+            Declared(
+                "no exp", "with each score divided by the sum of its row, without exp,", without_exp, price=1.3
+            ),
+            Declared("scores", "with the scores themselves as weights, 0 where hidden,", scores, price=1.3),
+            Declared("uniform", "with the same weight for every visible cell", uniform, price=1.3),
+            Declared(
+                "largest",
+                "with weight 1 for the largest score of each row, 0 for the others,",
+                largest,
+                price=1.3,
+            ),
+        ),
         note=lambda x, *, axis, empty: (
             "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
         ),

@@ -379,3 +379,28 @@ def test_a_relu_that_asks_what_comes_back_for_its_sign():
         [sum(b[i] * r[j] for b, r in zip(back, feeds["x"], strict=True)) for j in range(D)] for i in range(D)
     ]
     assert "with backward.d_act instead of hidden as x of" in observed_gradient(g, "w", feeds, wrong)
+
+
+# ------------------------------------------------------------ the softmax
+
+
+def test_a_softmax_that_is_none_is_named_by_what_it_is_not_by_its_inner_masks():
+    words = {
+        "exp alone, never divided by its sum": lambda g, x: g.exp(x),
+        "the scores themselves as weights": lambda g, x: g.where(g.is_visible(x), x, g.constant(0)),
+        "the same weight for every visible cell": lambda g, x: g.softmax(g.scale(x, multiply=0)),
+        "weight 1 for the largest score": lambda g, x: g.where(
+            g.one_hot_argmax(x), g.constant(1), g.constant(0)
+        ),
+    }
+    for told, of_scores in words.items():
+
+        def build(g, bad, of_scores=of_scores, masked=told.startswith("the scores")):
+            q, k, v = inputs(g, "q", "k", "v", shape=(3, 4))
+            scores = g.scale(g.matmul(q, k.T), sqrt=4, name="scaled")
+            scores = g.mask(scores, g.causal_mask(3), name="masked") if masked else scores
+            g.output(y=g.matmul(of_scores(g, scores) if bad else g.softmax(scores, name="weights"), v))
+
+        found = first(build).findings[0]
+        assert told in found.phrase and found.place == "weights"
+        assert not any("mask" in words for words in found.equals)

@@ -15,6 +15,8 @@ Change = Callable[[Draft, Node, Ref], Ref]
 
 
 def masks(intended: Intended, group: Group) -> Iterator[Variant]:
+    if any(intended.is_inside(intended.graph.nodes[name]) for name in group):
+        return  # what an op sees for itself is no mask
     yield from each("mask", _tensors, intended, group)
     yield from each("mask", _uses, intended, group)
     yield from each("mask", _joined, intended, group)
