@@ -156,7 +156,7 @@ def _forms(op: Op) -> Iterator[tuple[str, Form]]:
         for value in values:
             yield f"the derivative of {name}={value}", _derivative(_calling(op, {name: value}))
     for mistake in op.mistakes:
-        yield f"the derivative of {op.title} {mistake.phrase}", _derivative(mistake.build)
+        yield f"the derivative of {op.title} {mistake.words}", _derivative(mistake.first)
     for other in OPS.values() if op.family == "function" and _is_function(op) else ():
         if other is not op and other.family == op.family and _is_function(other):
             yield f"the derivative of {other.title}", _derivative(_calling(other, {}))

@@ -141,7 +141,7 @@ def rule_text(op: Op) -> str:
 
 def told(mistake: Declared) -> str:
     """What there is to know of a known mistake."""
-    return mistake.sentence or mistake.phrase.rstrip(",")
+    return mistake.sentence or mistake.words.rstrip(",")
 
 
 def to_copy(op: Op) -> str:

@@ -122,6 +122,19 @@ class Declared:
     """What it costs to believe, against 1 for the likeliest changes of one attribute."""
     only_nan: bool = False
     """Of a guise: whether all that it ever gives otherwise is NaN."""
+    number: float | None = None
+    """A number that the mistake leaves open, where it is looked for first: `build` takes it, as `number`,
+    beside the attributes, and the phrase says {number}."""
+
+    @property
+    def words(self) -> str:
+        """The phrase, with the number that is looked for first."""
+        return self.phrase.replace("{number}", f"{self.number}")
+
+    def first(self, g: Any, *operands: Any, **attributes: Any) -> Any:
+        """What it builds, with that number."""
+        more = {} if self.number is None else {"number": g.constant(self.number, name="number")}
+        return self.build(g, *operands, **attributes, **more)
 
 
 @dataclass(frozen=True)

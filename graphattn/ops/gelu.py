@@ -58,8 +58,8 @@ def expand(g, x, *, approximate):
     return g.multiply(halved, g.add(one, curve, name="gate"), name="product")
 
 
-def by_sigmoid(g, x, *, approximate):
-    return g.multiply(x, g.sigmoid(g.scale(x, multiply="1.702", name="steeper"), name="gate"), name="product")
+def by_sigmoid(g, x, *, approximate, number):
+    return g.multiply(x, g.sigmoid(g.multiply(x, number, name="steeper"), name="gate"), name="product")
 
 
 def gradient(g, dy, y, x, *, approximate):
@@ -110,7 +110,11 @@ register(
         masked=masks.united,
         note=lambda x, *, approximate: "" if approximate == "none" else approximate,
         values={"approximate": FORMS},
-        mistakes=(Declared("by sigmoid", "with x · sigmoid(1.702 x), a coarser approximation,", by_sigmoid),),
+        mistakes=(
+            Declared(
+                "by sigmoid", "with x · sigmoid({number} x), a coarser approximation,", by_sigmoid, number=1.702
+            ),
+        ),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],)),
             Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],), {"approximate": "tanh"}),

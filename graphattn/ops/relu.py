@@ -14,11 +14,8 @@ def relu(x, zero, less):
     return x if less(zero, x) or x != x else zero
 
 
-def leaky(slope):
-    def build(g, x):
-        return g.where(g.is_positive(x), x, g.scale(x, multiply=slope))
-
-    return Declared(f"leaky {slope}", f"with {slope} x for x below 0, a leaky ReLU,", build)
+def leaky(g, x, *, number):
+    return g.where(g.is_positive(x), x, g.multiply(x, number))
 
 
 def explain(index, x: Spec):
@@ -33,6 +30,6 @@ register(
     unary(
         "relu", "⌐", "y = max(x, 0)", function, explain=explain, onnx="Relu", range=(0.0, math.inf),
         gradient=lambda g, dy, y, x: (g.where(g.is_positive(x), dy, g.constant(0)),),
-        mistakes=(leaky(0.01), leaky(0.1), leaky(0.2)),
+        mistakes=(Declared("leaky", "with {number} x for x below 0, a leaky ReLU,", leaky, number=0.01),),
     )
 )  # fmt: skip

@@ -12,7 +12,7 @@ from ..core.axes import Spec
 from ..core.cells import Cell, multiply
 from ..core.elementwise import times, unary
 from ..core.numbers import Numbers
-from ..core.op import Sample, find, register
+from ..core.op import Declared, Sample, find, register
 
 
 def silu(x):
@@ -40,10 +40,15 @@ def explain(index, x: Spec):
     return multiply(Cell(0, index), gate(index, x))
 
 
+def steeper(g, x, *, number):
+    return g.multiply(x, g.sigmoid(g.multiply(x, number)))
+
+
 register(
     unary(
         "silu", "x·σ", "y = x / (1 + exp(−x))", function, level="op", expand=expand, explain=explain,
         gradient=gradient,
+        mistakes=(Declared("steeper", "with x · sigmoid({number} x)", steeper, number=1.702),),
         cost=lambda x: 5 * x.size, title="SiLU", range=(-0.2785, math.inf),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -40.0, 40.0]],)),

@@ -395,10 +395,10 @@ def test_a_softmax_that_is_none_is_named_by_what_it_is_not_by_its_inner_masks():
     }
     for told, of_scores in words.items():
 
-        def build(g, bad, of_scores=of_scores, masked=told.startswith("the scores")):
+        def build(g, bad, told=told, of_scores=of_scores):
             q, k, v = inputs(g, "q", "k", "v", shape=(3, 4))
             scores = g.scale(g.matmul(q, k.T), sqrt=4, name="scaled")
-            scores = g.mask(scores, g.causal_mask(3), name="masked") if masked else scores
+            scores = g.mask(scores, g.causal_mask(3), name="masked") if "scores them" in told else scores
             g.output(y=g.matmul(of_scores(g, scores) if bad else g.softmax(scores, name="weights"), v))
 
         found = first(build).findings[0]

@@ -10,8 +10,10 @@ That the intended graph itself fits is told by the bits of all distinct cells, w
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from ...core.moments import deviation
+from ..variants.solve import CELLS
 from .judge import Judge, alike
 
 TRUSTED = 10.0
@@ -23,6 +25,12 @@ def excluded(judge: Judge, tried: int) -> bool:
     return bits_of_difference(judge) >= TRUSTED + math.log2(max(1, tried))
 
 
+def numbers_tell(judge: Judge, tried: int = 1) -> bool:
+    """Whether enough cells differ to tell of a number that is solved for: one cell is given away for it."""
+    bits = sorted(bit for bit in _bits_of_difference(judge) if bit)
+    return len(bits) > CELLS and sum(bits[:-1]) >= TRUSTED + math.log2(max(1, tried))
+
+
 def right_by_chance(judge: Judge) -> bool:
     """Whether digits so few could be those of other numbers as well."""
     return bits_of_numbers(judge) < TRUSTED
@@ -30,13 +38,17 @@ def right_by_chance(judge: Judge) -> bool:
 
 def bits_of_difference(judge: Judge) -> float:
     """What the cells that the intended graph does not give say."""
-    bits = 0.0
+    return sum(_bits_of_difference(judge))
+
+
+def _bits_of_difference(judge: Judge) -> Iterator[float]:
+    """What each cell says."""
     for own, observed, rooms in zip(judge.rows, judge.observed, judge.strict, strict=True):
         if not alike(own, observed.rows):
-            return math.inf
+            yield math.inf
+            continue
         for row, theirs, room in zip(own, observed.rows, rooms, strict=True):
-            bits += sum(_bits(abs(x - y), r) for x, y, r in zip(row, theirs, room, strict=True))
-    return bits
+            yield from (_bits(abs(x - y), r) for x, y, r in zip(row, theirs, room, strict=True))
 
 
 def bits_of_numbers(judge: Judge) -> float:

@@ -247,6 +247,19 @@ class Judge:
                 return False
         return True
 
+    def cells(self, rewrite: Rewrite) -> list[float]:
+        """The cells that are looked at first, as a variant gives them."""
+        (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
+        if self.row is not None:
+            return value[0]
+        return [cell for row in rows_of(value, self.ranks[self.key]) for cell in row]
+
+    @property
+    def theirs(self) -> list[float]:
+        """The same as they were observed."""
+        rows = self.observed[self.key].rows
+        return rows[self.row] if self.row is not None else [cell for row in rows for cell in row]
+
     def nearly(self, rewrite: Rewrite) -> bool:
         """Whether a variant gives every cell as exactly as the intended graph would have to."""
         values = evaluate(self.intended, rewrite, self.refs)

@@ -10,13 +10,15 @@ from functools import cached_property, partial
 from typing import Any
 
 from ...core.graph import Graph, Ref
-from ..variants import GENERATORS, Intended, Rewrite, Variant, guises, variants
+from ..variants import GENERATORS, NUMBERS, Intended, Rewrite, Variant, guises, variants
 from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
 from ..variants.rules import Rules
 from ..variants.skip import skip
+from ..variants.variant import Generator
 from .accuracy import Accuracy
+from .chance import numbers_tell
 from .cut import cut, uncut
 from .judge import Judge
 from .observed import Observed
@@ -103,6 +105,17 @@ class Level:
         generators = COARSE if self.name == "coarse" else GENERATORS
         if not self.declared:
             generators = tuple(g for g in generators if g is not declared)
+        return self._found(generators, rest, fresh)
+
+    def numbers(self) -> list[Variant]:
+        """Those that leave a number open, by price: of what is likely."""
+        if self.name not in ("op", "primitive") or not numbers_tell(self.judge):
+            return []
+        fresh = [name for name in self.intended.graph.nodes if not any(name in g.nodes for g in self.known)]
+        return self._found(NUMBERS, False, fresh)
+
+    def _found(self, generators: Sequence[Generator], rest: bool, fresh: Collection[str]) -> list[Variant]:
+        """The variants of these generators that reach all that differs."""
         judge = self.judge
         wrong = [ref.node for ref, fine in zip(judge.refs, judge.agree, strict=True) if not fine]
         reach = [self.intended.order[name] for name in wrong]

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ..variants import UNLIKELY, Rewrite, Variant
+from ..variants import UNLIKELY, Rewrite, Variant, solved
 from ..variants.clock import Clock
 from ..variants.groups import numbered
 from .backward import Backward, fits
+from .chance import numbers_tell
 from .levels import Level
 
 BAND = 0.3
 """How much dearer than the best a finding may be."""
 LESS = 8
+NUMBER = 0.85
+"""What it costs at the least to believe in a number that is solved for."""
 CLOSE_LOOKS = 24
 """The most variants that are measured closely, but for those that are as near as the intended graph may be."""
 Say = Callable[[str], None]
@@ -146,11 +150,23 @@ class Search:
                 hits.append(Hit((variant,), nothing, level, error, graph))
         return hits
 
+    def _solved(self, level: Level, variant: Variant) -> Variant | None:
+        """A variant that leaves a number open with that which was observed, if any; with that with which it
+        begins where too little was observed to tell."""
+        judge = level.judge
+        if not numbers_tell(judge, self.tried):
+            return variant
+        return solved(variant, judge.cells, judge.theirs, judge.nearly)
+
     def look(self, level: Level, chosen: tuple[Variant, ...], rewrite: Rewrite | None = None) -> Hit | None:
         """Whether these variants, at once, explain what was observed."""
         self.tried += 1
         try:
-            rewrite = chosen[0].make() if rewrite is None else rewrite
+            if rewrite is None:
+                variant = chosen[0] if chosen[0].number is None else self._solved(level, chosen[0])
+                if variant is None:
+                    return None
+                chosen, rewrite = (variant,), variant.make()
             if not level.judge.roughly(rewrite):
                 return None
             self.looked += 1
@@ -166,13 +182,18 @@ class Search:
 
 def _by_price(levels: Sequence[Level], which: Sequence[bool]) -> Iterator[tuple[Level, Variant]]:
     """The variants of all levels, by price; each part of a level is made when its cheapest could be next."""
-    parts = [(level.least + UNLIKELY * rest, level, rest) for level in levels for rest in which]
+    parts: list[tuple[float, Level, Callable[[], list[Variant]]]] = [
+        (level.least + UNLIKELY * rest, level, partial(level.variants, rest))
+        for level in levels
+        for rest in which
+    ]
+    parts += [(level.least + NUMBER, level, level.numbers) for level in levels if True in which]
     parts.sort(key=lambda part: part[0])
     heap: list[tuple[float, int, int, Level, list[Variant]]] = []
     while parts or heap:
         while parts and (not heap or heap[0][0] >= parts[0][0]):
-            _, level, rest = parts.pop(0)
-            found = level.variants(rest)
+            _, level, make = parts.pop(0)
+            found = make()
             if found:
                 heappush(heap, (found[0].price, -len(parts), 0, level, found))
         if not heap:

@@ -16,14 +16,16 @@ from __future__ import annotations
 from .declared import guises
 from .draft import Draft, Rewrite, merged
 from .evaluate import evaluate
-from .generators import GENERATORS, UNLIKELY, variants
+from .generators import GENERATORS, NUMBERS, UNLIKELY, variants
 from .groups import Group, spoken
 from .intended import Intended
+from .solve import solved
 from .step import Explanation, explanations
 from .variant import Variant
 
 __all__ = [
     "GENERATORS",
+    "NUMBERS",
     "UNLIKELY",
     "Draft",
     "Explanation",
@@ -35,6 +37,7 @@ __all__ = [
     "explanations",
     "guises",
     "merged",
+    "solved",
     "spoken",
     "variants",
 ]

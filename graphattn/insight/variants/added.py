@@ -116,6 +116,13 @@ def _picks(intended: Intended, node: Node) -> bool:
     return node.op.moves and node.outputs[0].kind == "float" and "int" in kinds and inside
 
 
+def may_be_scaled(intended: Intended, node: Node) -> bool:
+    """Whether a factor of a step's one result is no factor of what made it, nor of what is made of it."""
+    if len(node.ports) > 1 or node.outputs[0].kind != "float" or _left_to_maker(intended, node):
+        return False
+    return not _hands_on(intended, Ref(node.name))
+
+
 def _hands_on(intended: Intended, ref: Ref) -> bool:
     """Whether a factor of a tensor is one of the only tensor that is computed from it: tried there."""
     users = intended.users.get(ref, ())

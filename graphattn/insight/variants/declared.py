@@ -25,10 +25,11 @@ def declared(intended: Intended, group: Group) -> Iterator[Variant]:
     nodes = [intended.graph.nodes[name] for name in group]
     own = nodes[0].op
     for mistake in (*own.mistakes, *(guise for guise in own.guises if not guise.only_nan)):
-        if all(template(intended, node, mistake.build) for node in nodes):
+        if all(template(intended, node, mistake) for node in nodes):
             words = f"{mistake.phrase} in {the(intended, group)}"
+            make = one(intended, _act(nodes, mistake))
             yield Variant(
-                mistake.name, words, mistake.price, group, one(intended, _act(nodes, mistake)), mistake.sentence
+                mistake.name, words, mistake.price, group, make, mistake.sentence, number=mistake.number
             )
 
 
@@ -36,43 +37,51 @@ def guises(intended: Intended, group: Group) -> Iterator[tuple[Any, Rewrite]]:
     """The same nodes written in other ways: the declaration, and the rewrite, which changes no value."""
     nodes = [intended.graph.nodes[name] for name in group]
     for guise in nodes[0].op.guises:
-        if all(template(intended, node, guise.build) for node in nodes):
+        if all(template(intended, node, guise) for node in nodes):
             yield guise, one(intended, _act(nodes, guise))()
 
 
 def _act(nodes: Sequence[Node], declaration: Any) -> Callable[[Draft], None]:
     def act(draft: Draft) -> None:
         for node in nodes:
-            found = template(draft.intended, node, declaration.build)
+            found = template(draft.intended, node, declaration)
             if found is not None:
-                splice(draft, node, *found)
+                splice(draft, node, *found, declaration.number)
 
     return act
 
 
+NUMBER = "number"
+"""What a number that is left open is called in a template."""
 Template = tuple[Graph, tuple[Ref, ...]]
 
 
-def template(intended: Intended, node: Node, build: Callable[..., Any]) -> Template | None:
+def template(intended: Intended, node: Node, declaration: Any) -> Template | None:
     """A graph with an input for each operand of the node, and what is built of them; None where the function
     gives nothing for this call (it returns None, or an op refuses)."""
     specs = padded(node.op, intended.graph.operand_specs(node.operands))
+    build, number = declaration.build, declaration.number
     key = ("template", build, call_key(node.op, specs, node.attributes) or repr(node.attributes))
     if key not in intended.calls:
-        intended.calls[key] = _built(specs, node.attributes, build, len(node.ports))  # pyright: ignore
+        intended.calls[key] = _built(specs, node.attributes, build, len(node.ports), number)  # pyright: ignore
     return intended.calls[key]  # pyright: ignore
 
 
 def _built(
-    specs: Sequence[Spec | None], attributes: Mapping[str, Any], build: Callable[..., Any], count: int
+    specs: Sequence[Spec | None],
+    attributes: Mapping[str, Any],
+    build: Callable[..., Any],
+    count: int,
+    number: float | None,
 ) -> Template | None:
     graph = Graph("template")
     given = [
         None if spec is None else graph.input(f"operand{slot}", spec.shape, spec.axes, spec.kind)
         for slot, spec in enumerate(specs)
     ]
+    more = {} if number is None else {"number": graph.input(NUMBER, ())}
     try:
-        made = build(graph, *given, **attributes)
+        made = build(graph, *given, **attributes, **more)
     except (GraphError, *FAILURES):
         return None
     tensors = made if isinstance(made, tuple) else (made,)
@@ -83,11 +92,15 @@ def _built(
     return fine, tuple(fine.resolve(name) for name in names)
 
 
-def splice(draft: Draft, node: Node, built: Graph, results: Sequence[Ref]) -> None:
+def splice(draft: Draft, node: Node, built: Graph, results: Sequence[Ref], number: float | None = None) -> None:
     """Copy the nodes of a template into the place of a node."""
     operands = draft.node(node.name).operands
     went: dict[Ref, Ref | None] = {}
     for made in built.nodes.values():
+        if made.name == NUMBER:
+            went[Ref(NUMBER)] = draft.add("constant", [], {"value": number}, near=node, name=NUMBER)
+            draft.solve_for(f"{node.name}_{NUMBER}", "value")
+            continue
         if made.op.fed:
             slot = int(made.name.removeprefix("operand"))
             went[Ref(made.name)] = operands[slot] if slot < len(operands) else None

@@ -34,6 +34,7 @@ class Draft:
         self.graph = intended.graph
         self.nodes: dict[str, Node] = {}
         self.went: dict[Ref, Ref] = {}
+        self.open: list[tuple[str, str]] = []
 
     def node(self, name: str) -> Node:
         """The record of that name as it is now."""
@@ -94,8 +95,12 @@ class Draft:
                 self.nodes[name] = replace(node, operands=tuple(new if r == old else r for r in node.operands))
         self.went[old] = new
 
+    def solve_for(self, name: str, attribute: str) -> None:
+        """Leave a number open: an attribute of a record."""
+        self.open.append((name, attribute))
+
     def done(self) -> Rewrite:
-        return Rewrite(self.nodes, self.went)
+        return Rewrite(self.nodes, self.went, tuple(self.open))
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,16 @@ class Rewrite:
 
     nodes: Mapping[str, Node]
     went: Mapping[Ref, Ref]
+    open: tuple[tuple[str, str], ...] = ()
+    """(name of a record, its attribute) where a number stands that is open: see `solve`."""
+
+    def at(self, number: float) -> Rewrite:
+        """The same with the number that was open."""
+        nodes = dict(self.nodes)
+        for name, attribute in self.open:
+            given = MappingProxyType({**nodes[name].attributes, attribute: number})
+            nodes[name] = replace(nodes[name], attributes=given)
+        return Rewrite(nodes, self.went)
 
     def now(self, ref: Ref) -> Ref:
         """What stands for a tensor of the intended graph."""

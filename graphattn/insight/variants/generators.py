@@ -20,6 +20,7 @@ from .intended import Intended
 from .mask_numbers import mask_numbers
 from .masks import masks
 from .move import move
+from .numbers import numbers
 from .operands import operands
 from .padding import padding
 from .reading import reading
@@ -49,6 +50,8 @@ WIDE: tuple[Generator, ...] = (
 
 LATE: tuple[Generator, ...] = (repeat, added, factors, shift, slots)
 """Those whose variants are all unlikely."""
+NUMBERS: tuple[Generator, ...] = (numbers,)
+"""What leaves a number open: tried last, for each takes several evaluations."""
 UNLIKELY = 0.6
 """What it costs to believe that one of several alike was got wrong alone."""
 WIDER = 0.05

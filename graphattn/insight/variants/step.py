@@ -16,9 +16,11 @@ from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph, Ref
 from .clock import Clock
+from .draft import Rewrite
 from .evaluate import evaluate
 from .generators import variants
 from .intended import Intended
+from .solve import CELLS, solved
 from .variant import Variant
 
 BAND = 0.5
@@ -69,6 +71,8 @@ def explanations(
     for variant in _variants(intended, small, feeds, node):
         if clock.seconds > budget or (found and variant.price > found[0].price + BAND):
             break
+        if variant.number is not None:
+            variant = _solved(variant, results, wanted, agrees) or variant
         if _gives(variant, results, wanted, agrees):
             found.append(Explanation(variant.phrase, variant.name, variant.price, variant))
     return sorted(found, key=lambda e: e.price)
@@ -131,6 +135,24 @@ def _fits(
 ) -> bool:
     values = [intended.values[intended.graph.resolve(name)] for name in results]
     return all(agrees(value, theirs) for value, theirs in zip(values, wanted, strict=True))
+
+
+def _solved(
+    variant: Variant, results: Sequence[str], wanted: Sequence[Any], agrees: Callable[[Any, Any], bool]
+) -> Variant | None:
+    """A variant that leaves a number open with that which was observed, if any."""
+    theirs = [cell for value in wanted for cell in nested.flat(value)]
+    if len(theirs) <= CELLS:
+        return None
+    refs = [variant.intended.graph.resolve(name) for name in results]
+
+    def cells(rewrite: Rewrite) -> list[float]:
+        return [cell for value in evaluate(variant.intended, rewrite, refs) for cell in nested.flat(value)]
+
+    def fits(rewrite: Rewrite) -> bool:
+        return all(map(agrees, evaluate(variant.intended, rewrite, refs), wanted))
+
+    return solved(variant, cells, theirs, fits)
 
 
 def _gives(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -36,13 +36,25 @@ class Variant:
     """What is wrong, in words of its own, where there are some."""
     guise: str = ""
     """In which guise the graph is written; goes before its own words."""
+    number: float | None = None
+    """Where the search for a number begins that it leaves open; its words say {number}."""
     intended: Intended = field(init=False, repr=False)
     """The graph that it is a variant of; `variants` enters it."""
 
     @cached_property
     def phrase(self) -> str:
         words = self.words if isinstance(self.words, str) else self.words()
+        words = words if self.number is None else words.replace("{number}", f"{self.number:g}")
         return f"{self.guise} and {words}" if self.guise else words
+
+    def at(self, number: float, told: str) -> Variant:
+        """The same with the number that it leaves open."""
+        words = self.words if isinstance(self.words, str) else self.words()
+        rewrite, words = self.rewrite.at(number), words.replace("{number}", told)
+        words = words.replace("· 1/", "÷ ").replace("times 1/", "divided by ")
+        found = replace(self, words=words, make=lambda: rewrite, number=None)
+        found.intended = self.intended
+        return found
 
     @cached_property
     def rewrite(self) -> Rewrite:
@@ -56,13 +68,14 @@ class Variant:
 class Option(NamedTuple):
     """What may be done to one node. `{the}` in the phrase stands for the node, `{bare}` for it without what
     the op tells of the call, `{name}` for its name alone, `{0}` for its first operand, `{new}` for a tensor
-    that comes in."""
+    that comes in. `{number}` is one that is left open, looked for from `number` on."""
 
     key: object
     phrase: str
     price: float
     apply: Callable[[Draft, Node], None]
     new: Ref | None = None
+    number: float | None = None
 
 
 Options = Callable[[Intended, Node], Iterable[Option]]
@@ -78,7 +91,8 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
             same = [table[key] for table in tables]
             chosen = [(node, o.apply) for node, o in zip(nodes, same, strict=True)]
             words = partial(_phrase, intended, group, option.phrase, [o.new for o in same])
-            yield Variant(kind, words, option.price, group, _maker(intended, chosen))
+            make = _maker(intended, chosen)
+            yield Variant(kind, words, option.price, group, make, number=option.number)
 
 
 def _phrase(intended: Intended, group: Group, words: str, new: Sequence[Ref | None]) -> str:
