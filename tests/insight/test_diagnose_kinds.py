@@ -122,15 +122,52 @@ def test_masked_weights_are_renormalized_over_the_queries():
     assert "onto weights instead of the mask masked, and columns that sum to 1" in said(build)
 
 
+@pytest.mark.parametrize("at, words", [("x", "in x, not hidden as keys"), ("end", "in the add moved")])
+def test_rows_of_padding_are_0(at, words):
+    """Before everything instead of the mask, or behind everything besides."""
+
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(3, WIDE))
+        mask = g.input("keep", (1, 3), kind="bool")
+        rows = g.where(g.transpose(mask), g.constant(1.0), g.constant(0.0)) if bad else None
+        x = x * rows if bad and at == "x" else x
+        scores = g.scale(g.matmul(x, x.T), sqrt=WIDE)
+        scores = scores if bad and at == "x" else g.mask(scores, mask)
+        y = g.add(g.matmul(g.softmax(scores), x), g.parameter("b", (WIDE,)), name="moved")
+        g.output(y=y * rows if bad and at == "end" else y)
+
+    assert said(build, keep=[[True, True, False]]) == f"with the rows that keep hides set to 0 {words}"
+
+
+def test_a_norm_without_gain_and_bias():
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(3, WIDE))
+        gamma, beta = weights(g, "gamma", "beta", shape=(WIDE,))
+        g.output(y=g.gelu(g.layernorm(x) if bad else g.layernorm(x, gamma, beta, name="norm")))
+
+    assert said(build) == "without gamma (gamma) and beta (beta) in the LayerNorm norm (eps=1e-05)"
+
+
+def test_a_scale_by_another_number_may_be_one_done_twice():
+    def build(g, bad):
+        q, k = inputs(g, "q", "k", shape=(3, WIDE))
+        scores = g.matmul(g.scale(q, sqrt=WIDE) if bad else q, k.T)
+        g.output(y=g.softmax(g.scale(scores, sqrt=WIDE, name="scaled")))
+
+    found = first(build).findings[0]
+    assert found.phrase == "with ÷ 4 instead of ÷ √4 in the scale scaled"
+    assert "with the scale scaled (÷ √4) done twice" in found.equals
+
+
 # ------------------------------------------------------------ heads, batches, caches
 
 
 PROJECTIONS = ("w_q", "w_k", "w_v", "w_o")
 
 
-def heads(g, x, causal=False):
+def heads(g, x, causal=False, mask=None):
     w = dict(zip(PROJECTIONS, weights(g, *PROJECTIONS, shape=(WIDE, WIDE)), strict=True))
-    return g.multi_head(x, x, x, heads=H, causal=causal, name="attention", **w)
+    return g.multi_head(x, x, x, mask=mask, heads=H, causal=causal, name="attention", **w)
 
 
 @pytest.mark.parametrize("causal", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -150,6 +187,21 @@ def test_heads_that_attend_to_each_other_within_a_token(causal, back):
     told = said(build)
     assert told.startswith("with heads that attend to each other within each token before the concat")
     assert ("reshaped" in told) is back
+
+
+def test_heads_that_attend_to_each_other_without_the_mask_of_tokens():
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(3, WIDE))
+        if not bad:
+            g.output(y=heads(g, x, mask=g.input("mask", (1, 3), kind="bool")))
+            return
+        w_q, w_k, w_v, w_o = weights(g, *PROJECTIONS, shape=(WIDE, WIDE))
+        q, k, v = (g.reshape(g.linear(x, w), (3, H, WIDE // H)) for w in (w_q, w_k, w_v))
+        g.output(y=g.linear(g.reshape(g.attention(q, k, v)[0], (3, WIDE)), w_o))
+
+    told = said(build, mask=[[True, True, False]])
+    assert told.startswith("with heads that attend to each other within each token before the concat")
+    assert told.endswith("attention.concat, without a mask")
 
 
 @pytest.mark.slow

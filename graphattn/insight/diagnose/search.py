@@ -13,7 +13,7 @@ from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ..variants import UNLIKELY, Rewrite, Variant, solved
+from ..variants import TWICE, UNLIKELY, Rewrite, Variant, solved
 from ..variants.clock import Clock
 from ..variants.groups import numbered
 from .backward import Backward, fits
@@ -119,17 +119,18 @@ class Search:
 
     def _less(self, hit: Hit) -> list[Hit]:
         """The same done to fewer of the nodes, where that explains it too: the others do not matter. Of one
-        step in several heads it is still likelier that it is wrong in all."""
+        step in several heads it is still likelier that it is wrong in all. And the step done twice, where
+        that is the same: a scale by another number may be one that was applied before."""
         (variant,) = hit.variants
-        if not 1 < len(variant.nodes) <= LESS:
-            return []
         found = []
-        for other in hit.level.variants(True, variant.nodes):
-            if other.kind == variant.kind and set(other.nodes) < set(variant.nodes):
-                less = self.look(hit.level, (other,))
-                if less is not None:
+        for other in hit.level.variants(True, variant.nodes) if len(variant.nodes) <= LESS else ():
+            fewer = other.kind == variant.kind and set(other.nodes) < set(variant.nodes)
+            again = other.kind == TWICE != variant.kind and other.nodes == variant.nodes
+            hit_too = self.look(hit.level, (other,)) if fewer or again else None
+            if hit_too is not None:
+                if fewer:
                     other.price = variant.price + (0.01 if numbered(variant.nodes) else -0.01)
-                    found.append(less)
+                found.append(hit_too)
         return found
 
     def engines(self, level: Level, backward: Backward, everywhere: bool) -> list[Hit]:

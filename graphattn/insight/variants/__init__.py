@@ -19,6 +19,7 @@ from .evaluate import evaluate
 from .generators import GENERATORS, NUMBERS, UNLIKELY, variants
 from .groups import Group, spoken
 from .intended import Intended
+from .repeat import TWICE
 from .solve import solved
 from .step import Explanation, explanations
 from .variant import Variant
@@ -26,6 +27,7 @@ from .variant import Variant
 __all__ = [
     "GENERATORS",
     "NUMBERS",
+    "TWICE",
     "UNLIKELY",
     "Draft",
     "Explanation",

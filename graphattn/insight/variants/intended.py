@@ -276,6 +276,11 @@ class Intended:
         return streams_of(self)
 
     @cached_property
+    def stream_shapes(self) -> set[tuple[int, ...]]:
+        """The shapes of the tensors that the stages of streams start and end with."""
+        return {self.spec(stage.end).shape for stream in self.streams for stage in stream.wide.values()}
+
+    @cached_property
     def sizes(self) -> list[tuple[str, int]]:
         return sizes_of(self.graph)
 

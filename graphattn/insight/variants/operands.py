@@ -4,9 +4,10 @@ norm, a sibling part, another weight of the same shape, a tensor that comes late
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...core.graph import Node, Ref
+from ...core.words import joined
 from . import rules
 from .draft import Draft
 from .groups import Group
@@ -48,6 +49,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             words = "without {new} in {the}"
             yield Option((slot, "left out"), words, 2.2, lambda d, n, s=slot: _left_out(d, n, s), ref)
         yield from _elsewhere(intended, node, slot, ref)
+    yield from _bare(intended, node)
     yield from _squares(intended, node)
     yield from _peers(intended, node)
     yield from _sizes(intended, node)
@@ -56,6 +58,25 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
 def _twice(draft: Draft, node: Node, slot: int) -> None:
     ref = draft.node(node.name).operands[slot]
     draft.operand(node, slot, draft.add("scale", [ref], {"multiply": 2}, near=node, name="twice"))
+
+
+def _bare(intended: Intended, node: Node) -> Iterator[Option]:
+    """All at once that may be left out: a norm without gain and bias, attention without its biases."""
+    kinds = node.op.operands
+    free = [
+        slot
+        for slot, ref in enumerate(node.operands)
+        if ref is not None and slot < len(kinds) and not (kinds[slot].required or kinds[slot].variadic)
+    ]
+    rows = [slot for slot in free if intended.spec(node.operands[slot]).rank == 1]  # pyright: ignore
+    if len(rows) > 1:
+        told = joined(f"{node.op.operand_name(slot)} ({{{slot}}})" for slot in rows)
+        yield Option("bare", f"without {told} in {{the}}", 1.05, lambda d, n: _dropped(d, n, rows))
+
+
+def _dropped(draft: Draft, node: Node, slots: Sequence[int]) -> None:
+    for slot in slots:
+        draft.operand(node, slot, None)
 
 
 def _peers(intended: Intended, node: Node) -> Iterator[Option]:

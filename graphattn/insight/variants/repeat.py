@@ -10,9 +10,11 @@ from .groups import Group
 from .intended import Intended
 from .variant import Option, Variant, each, through
 
+TWICE = "twice"
+
 
 def repeat(intended: Intended, group: Group) -> Iterator[Variant]:
-    yield from each("twice", _options, intended, group)
+    yield from each(TWICE, _options, intended, group)
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:

@@ -10,7 +10,9 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Variant, like, one, the
+from .variant import Variant, like, one, the, through
+
+BACK = ", their results then reshaped from (heads, tokens, features)"
 
 
 def within_tokens(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -18,14 +20,27 @@ def within_tokens(intended: Intended, group: Group) -> Iterator[Variant]:
     found = [made for name in group if (made := _chain(intended, intended.graph.nodes[name])) is not None]
     if len(found) < len(group):
         return
-    for told, back in (("", False), (", their results then reshaped from (heads, tokens, features)", True)):
+    hiding = [step for _, chain in found for step in chain if _hidden_by(intended, step)]
+    makers = [intended.graph.nodes[ref.node] for step in hiding for ref in _hidden_by(intended, step)]
+    ways = [True] * all(not maker.operands and not maker.op.fed for maker in makers)
+    ways += [False] * (bool(hiding) and all(through(intended, step) for step in hiding))
+    for masked in ways:  # a mask of tokens fits no heads, but one that knows its size does
+        for back in (False, True):
 
-        def act(draft: Draft, back: bool = back) -> None:
-            for name, (cuts, chain) in zip(group, found, strict=True):
-                _redone(draft, draft.graph.nodes[name], cuts, chain, back)
+            def act(draft: Draft, back: bool = back, masked: bool = masked) -> None:
+                for name, (cuts, chain) in zip(group, found, strict=True):
+                    _redone(draft, draft.graph.nodes[name], cuts, chain, back, masked)
 
-        words = f"with heads that attend to each other within each token before {the(intended, group)}{told}"
-        yield Variant("within tokens", words, 1.3, group, one(intended, act))
+            told = ", without a mask" * (not masked) + BACK * back
+            words = (
+                f"with heads that attend to each other within each token before {the(intended, group)}{told}"
+            )
+            yield Variant("within tokens", words, 1.3, group, one(intended, act))
+
+
+def _hidden_by(intended: Intended, step: Node) -> list[Ref]:
+    """The masks that a step takes."""
+    return [ref for ref in step.operands if ref is not None and intended.spec(ref).kind == "bool"]
 
 
 def _chain(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Node]] | None:
@@ -49,7 +64,8 @@ def _chain(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Node]] 
             cuts[ref] = maker.operands[0]
         elif maker.operands and maker.name not in names:
             names.add(maker.name)
-            todo += [r for r in maker.operands if r is not None]
+            masks = _hidden_by(intended, maker)
+            todo += [r for r in maker.operands if r is not None and r not in masks]
         elif maker.op.fed and maker.op.drawn != "inside" and maker.outputs[0].kind == "float":
             return None
     tokens = {intended.spec(ref).shape[:-1] for ref in cuts}
@@ -60,7 +76,9 @@ def _chain(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Node]] 
     return cuts, [intended.graph.nodes[name] for name in sorted(names, key=intended.order.__getitem__)]
 
 
-def _redone(draft: Draft, node: Node, cuts: dict[Ref, Ref], chain: list[Node], back: bool) -> None:
+def _redone(
+    draft: Draft, node: Node, cuts: dict[Ref, Ref], chain: list[Node], back: bool, masked: bool
+) -> None:
     intended, heads = draft.intended, len(node.operands)
     *lead, tokens, _ = node.outputs[0].shape
     went: dict[Ref, Ref] = {}
@@ -68,6 +86,11 @@ def _redone(draft: Draft, node: Node, cuts: dict[Ref, Ref], chain: list[Node], b
         shape = (*lead, tokens, heads, intended.spec(part).shape[-1])
         went[part] = draft.add("reshape", [whole], {"shape": shape}, near=node, name="by_token")
     for step in chain:
+        if not masked and _hidden_by(intended, step):
+            x = step.operands[through(intended, step)[0]]
+            assert x is not None
+            went[Ref(step.name)] = went.get(x, x)
+            continue
         for ref in step.operands:
             maker = None if ref is None else draft.graph.nodes[ref.node]
             if ref is not None and maker is not None and not maker.operands and not maker.op.fed:
