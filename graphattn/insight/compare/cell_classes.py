@@ -14,21 +14,18 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
 from operator import sub
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...core.moments import SMALL
-from ...core.numbers import dot
 from ...core.rounded import FLOAT16, Format
-from .masked_cells import FILL, FLOOR, hidden_cells
+from .masked_cells import FILL, FLOOR, hidden_cells, without_infinite
 from .printed import Print
 from .recording import SMALL as SMALL_TENSOR
 from .recording import Recorded, deviation
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(NamedTuple):
     """How far apart two cells may be: atol + rtol · the size, which is |a| itself, or, where `by_row`,
     the largest |a| of the row or, if that is larger, the root of the mean a² of the whole tensor (the rounding
     of a sum goes with the size of its terms, which its neighbours tell); and half a unit of the last of the
@@ -212,8 +209,9 @@ def measure(
     if reference.shape != yours.shape:
         difference.agrees, difference.unequal = False, True
         return difference
-    if skip is None and _all_near(reference, yours, tolerance, rules):
-        difference.unequal = reference.flat != yours.flat
+    told = None if skip is not None else _at_once(reference, yours, tolerance, rules)
+    if told is not None:
+        difference.unequal = told
         return difference
     near = None
     for i, (a, b) in enumerate(zip(reference.rows, yours.rows)):
@@ -238,26 +236,35 @@ def _equal(a: list[Any], b: list[Any]) -> bool:
     return False
 
 
-def _all_near(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: Rules) -> bool:
-    """Whether all rows of a small tensor pass the quick look, the smallest of them all differences together."""
-    if not 0 < reference.size <= SMALL_TENSOR or not tolerance.by_row:
-        return False
-    apart = list(map(sub, yours.flat, reference.flat))
-    squares = dot(apart, apart)
-    if squares == 0.0:
-        return reference.flat == yours.flat
-    width, flat = reference.width, reference.flat
-    sizes = list(map(max, *(map(abs, flat[column::width]) for column in (0, width // 2, width - 1))))
-    limit, plain = tolerance.atol + tolerance.rtol * min(sizes), _plain(rules)
-    near = max(sizes) < plain and limit > SMALL and squares <= limit * limit
-    return near and not _is_wide(reference, tolerance)
+def _at_once(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: Rules) -> bool | None:
+    """Whether a small tensor that agrees is unequal; None where one look at all cells does not tell that it
+    agrees: they are equal, or all differences together are within what any row allows, and each row has two
+    cells so far apart that it deviates by more than that. What is −∞ on both sides is left out."""
+    if reference.size > SMALL_TENSOR or not reference.size:
+        return None
+    a, b, cells = reference.rows, yours.rows, chain.from_iterable
+    if a == b:
+        return False if (total := sum(map(sum, a))) == total else None
+    norm = math.hypot(*cells(a))
+    if norm == math.inf:
+        a, b = without_infinite(a, b) or ([[]], [[]])
+        norm = math.hypot(*cells(a))
+    floor = FILL if rules.masked_below is None else max(FILL, rules.masked_below)
+    if not (tolerance.by_row and all(a) and (norm < -floor or min(map(min, a)) > floor)):
+        return None
+    least = tolerance.atol + tolerance.rtol * norm / math.sqrt(reference.size)
+    if not math.dist(cells(a), cells(b)) <= least < math.inf:  # no row allows less
+        return None
+    most = tolerance.atol + tolerance.rtol * norm
+    gap = min(abs(row[-1] - row[0]) if len(row) > 1 else abs(row[0]) for row in a)
+    return True if gap > most * math.sqrt(2 * reference.width) else None
 
 
 def _is_wide(reference: Recorded, tolerance: Tolerance) -> bool:
     """Whether what is allowed is as much as the cells are spread."""
     if reference.size <= SMALL_TENSOR:
         low, high = min(reference.flat), max(reference.flat)
-        most = tolerance.rtol * max(abs(low), abs(high)) * math.sqrt(2 * reference.size)
+        most = tolerance.rtol * max(-low, high) * math.sqrt(2 * reference.size)
         if low > FILL and most < high - low < math.inf:  # two cells so far apart deviate by more than that
             return False
     return tolerance.by_row and reference.deviation < tolerance.rtol * reference.spread
@@ -282,8 +289,7 @@ def _quick_look(tolerance: Tolerance, rules: Rules) -> Callable[[Any, Any], bool
         if not by_row:
             return False
         size = max(abs(a[0]), abs(a[len(a) // 2]), abs(a[-1]))
-        apart, limit = list(map(sub, b, a)), atol + rtol * size
-        return size < plain and limit > SMALL and dot(apart, apart) <= limit * limit
+        return size < plain and math.dist(a, b) <= atol + rtol * size
 
     return near
 

@@ -10,7 +10,7 @@ one that most of what was computed agrees with is taken; what was read otherwise
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product, zip_longest
 from typing import Any
@@ -19,7 +19,6 @@ from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...core.run import run
-from ...core.trace import Trace
 from ...core.words import listed
 from .alignment import agreeing
 from .alignment.arrangements import arrangements
@@ -48,8 +47,8 @@ class Reading:
 def run_on(
     graph: Graph, yours: Recording, names: Mapping[str, str], feeds: Any, level: str | None,
     engine: str | None = None,
-) -> tuple[Trace, tuple[str, ...]]:  # fmt: skip
-    """The trace of a graph on what it is fed, or else on the inputs that yours recorded; and notes on these."""
+) -> tuple[Recording, tuple[str, ...]]:  # fmt: skip
+    """A run of a graph on what it is fed, or else on the inputs that yours recorded; and notes on these."""
     given = {} if feeds is None else dict(feeds)
     sources = {n: t for n, t in sources_of(graph, yours, names).items() if n not in given}
     missing = [name for name in graph.inputs if name not in given and name not in sources]
@@ -59,15 +58,15 @@ def run_on(
             f"yours did not record {listed(missing)}, which graph {graph.name!r} is fed;"
             " expected feeds, or these tensors in yours"
         )
-    best: tuple[int, Trace, tuple[str, ...]] | None = None
+    best: tuple[int, Recording, tuple[str, ...]] | None = None
     used = {tensor.name for tensor in sources.values()}
     computed = replace(yours, tensors={n: t for n, t in yours.tensors.items() if n not in used})
     for reading in readings[:READINGS]:
         cells = {name: fed_as(tensor, graph.node(name).outputs[0]) for name, tensor in reading.tensors.items()}
-        trace = run(graph, {**given, **cells}, level=level, allow_nonfinite=True, engine=engine)
+        trace = of_trace(run(graph, {**given, **cells}, level=level, allow_nonfinite=True, engine=engine))
         if len(readings) == 1:
             return trace, reading.notes
-        count = agreeing(of_trace(trace), computed) if computed.tensors else 0
+        count = agreeing(trace, computed) if computed.tensors else 0
         if best is None or count > best[0]:
             best = count, trace, reading.notes
         if count >= len(computed.tensors):
@@ -86,24 +85,28 @@ def unrecorded(graph: Graph, yours: Recording, names: Mapping[str, str]) -> list
 def sources_of(graph: Graph, yours: Recording, names: Mapping[str, str]) -> dict[str, Recorded]:
     """The tensor of yours that each input of the graph is: by the names that were given, by its own, by its
     words, or by what a library calls it. Inputs that yours did not record are not there."""
+    named = {name: part_of(yours, names[name])[0] if name in names else yours.find(name) for name in graph.fed}
+    others = [name for name, tensor in named.items() if tensor is None]
+    named |= _called_otherwise(yours, others) if others else {}
+    return {name: tensor for name, tensor in named.items() if tensor is not None}
+
+
+def _called_otherwise(yours: Recording, names: Iterable[str]) -> dict[str, Recorded | None]:
+    """The tensor of yours for each of these names that has none of its own: the one of its words, or of what
+    it means."""
     by_words = {words(name): tensor for name, tensor in yours.tensors.items()}
     by_meaning: dict[frozenset[str], Recorded | None] = {}
     for name, tensor in yours.tensors.items():
         for key in set() if is_gradient(name) else {meaning(ending) for ending in dotted_endings(name)}:
             if key and by_meaning.setdefault(key, tensor) is not tensor:
                 by_meaning[key] = None
-    sources: dict[str, Recorded] = {}
-    for name in graph.fed:
-        if name in names:
-            sources[name] = part_of(yours, names[name])[0]
-            continue
-        tensor = yours.find(name) or by_words.get(words(name)) or by_meaning.get(meaning(name))
-        if tensor is None:  # the only one by that name but for a number: ln_1 is the norm of one layer
+    found: dict[str, Recorded | None] = {}
+    for name in names:
+        found[name] = by_words.get(words(name)) or by_meaning.get(meaning(name))
+        if found[name] is None:  # the only one by that name but for a number: ln_1 is the norm of one layer
             alike = [t for key, t in by_meaning.items() if unnumbered(key) == meaning(name)]
-            tensor = alike[0] if len(set(map(id, alike))) == 1 else None
-        if tensor is not None:
-            sources[name] = tensor
-    return sources
+            found[name] = alike[0] if len(set(map(id, alike))) == 1 else None
+    return found
 
 
 # ---------------------------------------------------------------- readings

@@ -6,39 +6,58 @@ for); what stands nearest before or after them counts as the neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import cached_property
 
 from ...core.graph import Graph, Ref
 
 
 class Flow:
-    """The recorded tensors of a graph, by name, with their recorded neighbours."""
+    """The recorded tensors of a graph, by the names of their nodes, with their recorded neighbours."""
 
-    def __init__(self, graph: Graph, recorded: Iterable[str]) -> None:
+    def __init__(self, graph: Graph, recorded: Container[str]) -> None:
         self.graph = graph
-        self.refs: dict[str, Ref] = {name: graph.resolve(name) for name in recorded}
-        self.names: dict[Ref, str] = {ref: name for name, ref in self.refs.items()}
+        self.refs: dict[str, Ref] = {}
+        """What each recorded tensor is in the graph, in order."""
+        self.names: dict[Ref, str] = {}
         self.above: dict[Ref, frozenset[Ref]] = {}
         """For each output, the nearest recorded ones that it was computed from."""
-        self.order: list[str] = []
         for node in graph.nodes.values():
             before: set[Ref] = set()
             for ref in node.operands:
-                if ref is not None:
-                    before |= {ref} if ref in self.names else self.above[ref]
+                if ref in self.names:
+                    before.add(ref)
+                elif ref is not None:
+                    before |= self.above[ref]
             frozen = frozenset(before)
             for port in range(len(node.ports)):
                 ref = Ref(node.name, port)
                 self.above[ref] = frozen
-                if ref in self.names:
-                    self.order.append(self.names[ref])
-        self.place = {name: i for i, name in enumerate(self.order)}
-        self.node_place = {name: i for i, name in enumerate(graph.nodes)}
-        self.below: dict[Ref, set[Ref]] = {}
+                name = node.tensor_name(port)
+                if name in recorded:
+                    self.refs[name], self.names[ref] = ref, name
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The recorded tensors as the graph computes them."""
+        return list(self.refs)
+
+    @cached_property
+    def below(self) -> Mapping[Ref, set[Ref]]:
+        """For each recorded output, the nearest recorded ones that were computed from it."""
+        below: dict[Ref, set[Ref]] = {}
         for ref in self.names:
             for source in self.above[ref]:
-                self.below.setdefault(source, set()).add(ref)
+                below.setdefault(source, set()).add(ref)
+        return below
+
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        return {name: i for i, name in enumerate(self.order)}
+
+    @cached_property
+    def _node_place(self) -> Mapping[str, int]:
+        return {name: i for i, name in enumerate(self.graph.nodes)}
 
     @cached_property
     def computed(self) -> frozenset[Ref]:
@@ -60,19 +79,19 @@ class Flow:
         return self._in_order(self.below.get(self.refs[name], ()))
 
     def _in_order(self, refs: Iterable[Ref]) -> list[str]:
-        return sorted((self.names[ref] for ref in refs), key=self.place.__getitem__)
+        return sorted((self.names[ref] for ref in refs), key=self._place.__getitem__)
 
     def between(self, name: str) -> list[str]:
         """The steps between a tensor and its recorded inputs, which were not recorded, in order."""
         nodes = [node for node in self._unrecorded(name) if self.graph.nodes[node].operands]
-        return sorted(nodes, key=self.node_place.__getitem__)
+        return sorted(nodes, key=self._node_place.__getitem__)
 
     def unseen(self, name: str) -> list[str]:
         """What is fed, weights and what has a default aside, and goes into a tensor, and was not recorded, in
         order."""
         inputs = self._unrecorded(name) & self.graph.inputs.keys()
         fed = [node for node in inputs if self.graph.nodes[node].op.drawn is None]
-        return sorted(fed, key=self.node_place.__getitem__)
+        return sorted(fed, key=self._node_place.__getitem__)
 
     def _unrecorded(self, name: str) -> set[str]:
         """The nodes between a tensor and its recorded inputs."""
@@ -92,9 +111,10 @@ class Flow:
         results = {tensor.ref for tensor in self.graph.outputs.values()}
         harmless: set[str] = set()
         for name in reversed(self.order):
-            after = self.results(name)
-            if not differs.get(name) or not after or self.refs[name] in results:
+            if not differs.get(name) or self.refs[name] in results:
                 continue
-            if all(other in harmless or (not differs[other] and vouches(other, name)) for other in after):
+            after = self.results(name)
+            agree = (other in harmless or (not differs[other] and vouches(other, name)) for other in after)
+            if after and all(agree):
                 harmless.add(name)
         return harmless

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from ...core.numbers import FLOAT
 from .alignment import Pair
@@ -32,6 +33,32 @@ def judge(
     """The comparison of two recordings whose tensors are matched; `notes` are said in its report."""
     measuring = _Measuring(tolerances, rules, blind, matched)
     results = {key: [measuring.pair(key, pair) for pair in matched.by_key[key]] for key in matched.order}
+    tensors = list(chain.from_iterable(results.values()))
+    divergences: list[Divergence] = []
+    harmless: dict[str, Divergence] = {}
+    if any(tensor.status in DIFFERENT or tensor.difference.loose for tensor in tensors):
+        divergences, harmless = _weighed(matched, tolerances, rules, results)
+    return Comparison(
+        matched.reference,
+        matched.yours,
+        tensors,
+        matched.alignment,
+        divergences,
+        tolerances.precision,
+        tolerances.text,
+        matched.flow,
+        harmless,
+        tolerances.explicit,
+        None if tolerances.prints.computed.exact else tolerances.prints.computed,
+        list(notes),
+    )
+
+
+def _weighed(
+    matched: Matched, tolerances: Tolerances, rules: Rules, results: Mapping[str, list[TensorComparison]]
+) -> tuple[list[Divergence], dict[str, Divergence]]:
+    """The first divergences, and what is harmless, where some tensors are beyond their tolerance, or within it
+    only since it is wide."""
     differs = {key: any(t.status in DIFFERENT for t in tensors) for key, tensors in results.items()}
     replay = None
     if matched.flow is not None and matched.trace is not None and matched.trace.numbers is FLOAT:
@@ -48,44 +75,33 @@ def judge(
         for tensor in (tensor for key in keys for tensor in results[key]):
             if tensor.status in DIFFERENT:
                 tensor.status = status
-    return Comparison(
-        matched.reference,
-        matched.yours,
-        [tensor for tensors in results.values() for tensor in tensors],
-        matched.alignment,
-        divergences,
-        tolerances.precision,
-        tolerances.text,
-        matched.flow,
-        {
-            key: Divergence(key, _worst(tensors, "harmless"), (), (), surroundings.relations)
-            for key, tensors in results.items()
-            if key in harmless
-        },
-        tolerances.explicit,
-        None if tolerances.prints.computed.exact else tolerances.prints.computed,
-        list(notes),
-    )
+    return divergences, {
+        key: Divergence(key, _worst(tensors, "harmless"), (), (), surroundings.relations)
+        for key, tensors in results.items()
+        if key in harmless
+    }
 
 
 class _Measuring:
     """How far the two sides of a tensor are apart, and whether that is too far."""
 
     def __init__(self, tolerances: Tolerances, rules: Rules, blind: BlindRows, matched: Matched) -> None:
-        self.tolerances, self.rules, self.blind, self.matched = tolerances, rules, blind, matched
+        self.tolerances, self.blind, self.matched = tolerances, blind, matched
+        self.rules = {False: rules, True: replace(rules, nan_equal=True)}
+        """By whether a tensor is an input."""
 
     def pair(self, key: str, pair: Pair) -> TensorComparison:
         """By the strictest tolerance that holds: for numbers in full, for printed ones, for short ones."""
         tolerance = self.tolerances.of(key, pair)
-        rules = replace(self.rules, nan_equal=True) if self.matched.is_input(key) else self.rules
-        skip = self.blind.skip(key)
-        labels = self.matched.labels(key, pair.reference.shape)
-        compared = partial(TensorComparison, pair, labels=labels)
+        rules, skip = self.rules[self.matched.is_input(key)], self.blind.skip(key)
         difference = measure(pair.reference, pair.yours, tolerance, rules, skip)
+        labels = self.matched.labels(key, pair.reference.shape)
+        if difference.agrees:
+            status = "close" if difference.unequal else "equal"
+            return TensorComparison(pair, difference, tolerance, status, labels=labels)
+        compared = partial(TensorComparison, pair, labels=labels)
         if not difference.comparable:
             return compared(difference, tolerance, "other shape")
-        if difference.agrees:
-            return compared(difference, tolerance, "close" if difference.unequal else "equal")
         printed = self.tolerances.printed(key, pair)
         if printed is not None:
             wider, shown = printed
@@ -116,9 +132,9 @@ def _settle(
     reaches = Reaches(replay)
     for key in flow.order:
         tensor = results[key][0]
-        doubtful = tensor.status == "differs" or tensor.difference.loose
-        computed = bool(flow.graph.node(flow.refs[key].node).operands)
-        if not (doubtful and computed and len(results[key]) == 1):
+        if not (tensor.status == "differs" or tensor.difference.loose) or len(results[key]) > 1:
+            continue
+        if not flow.graph.nodes[flow.refs[key].node].operands:  # it is not computed
             continue
         if any(differs[name] for name in flow.inputs(key)):
             continue

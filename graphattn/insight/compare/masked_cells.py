@@ -89,6 +89,16 @@ def _is_round(x: float, room: float) -> bool:
     return min(abs(x - float(f"{x:.1e}")), abs(x - FLOOR)) <= room
 
 
+def without_infinite(
+    a: Sequence[Sequence[Any]], b: Sequence[Sequence[Any]]
+) -> tuple[list[list[Any]], list[list[Any]]] | None:
+    """Two tensors by rows, without the cells that are −∞; None where these are not the same in both."""
+    if [[x == -math.inf for x in row] for row in a] != [[x == -math.inf for x in row] for row in b]:
+        return None
+    p, q = ([[x for x in row if x != -math.inf] for row in rows] for rows in (a, b))
+    return p, q
+
+
 def hides_all(row: Sequence[Any]) -> bool:
     """Whether a row is one that sees nothing: masked, or filled with one number, scores added or not."""
     if all(map(is_masked, row)):

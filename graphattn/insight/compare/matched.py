@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from ...core.graph import Graph, Ref
@@ -41,12 +41,12 @@ class Matched:
         """What each key is in the graph; {} without one."""
         return {} if self.flow is None else self.flow.refs
 
-    def labels(self, key: str, shape: tuple[int, ...]) -> list[tuple[str, ...] | None]:
-        """The labels of each axis of a tensor, or of a part of one (which has none)."""
+    def labels(self, key: str, shape: tuple[int, ...]) -> Sequence[tuple[str, ...] | None]:
+        """The labels of each axis of a tensor; () where there are none, and of a part of a tensor."""
         if self._labelled is None or self.graph is None:
-            return [None] * len(shape)
+            return ()
         spec = self.graph.spec(self.refs[key])
-        return [None] * len(shape) if spec.shape != shape else self._labelled.labels_of(spec)
+        return () if spec.shape != shape else self._labelled.labels_of(spec)
 
     @cached_property
     def _labelled(self) -> Trace | None:
@@ -56,7 +56,15 @@ class Matched:
 
     def is_input(self, key: str) -> bool:
         """Whether a tensor is fed, not computed; unknown without a graph: then none is."""
-        return self.graph is not None and self.graph.node(self.refs[key].node).op.fed
+        return key in self._fed
+
+    @cached_property
+    def _fed(self) -> frozenset[str]:
+        """The tensors that are fed."""
+        if self.graph is None:
+            return frozenset()
+        nodes = self.graph.nodes
+        return frozenset(key for key, ref in self.refs.items() if nodes[ref.node].op.fed)
 
     def is_result(self, key: str) -> bool:
         """Whether a tensor is a result of the graph."""

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 import struct
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from sys import byteorder
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,8 @@ PRECISIONS: dict[str, Format] = {"float64": FLOAT64, **FORMATS}
 ORDER = ("bfloat16", "float16", "float32", "float64")
 """From coarse to fine."""
 ACCUMULATOR_BITS = 24
-SAMPLE = 4096
-"""How many cells are looked at for the digits they need."""
+SAMPLE, PIECE = 4096, 512
+"""How many cells are looked at for the digits they need, and how many are looked at together."""
 MANY = 64
 SOME = 4
 """So many cells that need a short format show that they were rounded to it: by themselves, or where the other
@@ -87,15 +87,15 @@ def held(tensors: Iterable[Recorded]) -> Format:
     and 12, which any format holds, say nothing, and alone count as float64."""
     left = list(ORDER[:-1])
     sample: list[float] = []
-    for tensor in tensors:
-        for row in tensor.pieces if tensor.size else ():
-            if min(row) <= FLOOR:  # what a mask was filled with says nothing
-                row = [x for x in row if not is_masked(x)]
-            left = [name for name in left if _HOLDERS[name](row)]
-            if not left:
-                return FLOAT64
-            if len(sample) < SAMPLE:
-                sample += row
+    cells = chain.from_iterable(chain.from_iterable(tensor.rows for tensor in tensors))
+    while piece := list(islice(cells, PIECE)):
+        if not min(piece) > FLOOR:  # what a mask was filled with says nothing
+            piece = [x for x in piece if x > FLOOR or not is_masked(x)]
+        left = [name for name in left if _HOLDERS[name](piece)]
+        if not left:
+            return FLOAT64
+        if len(sample) < SAMPLE:
+            sample += piece
     return next((PRECISIONS[name] for name in left if _needs(PRECISIONS[name], sample)), FLOAT64)
 
 
@@ -146,20 +146,24 @@ def recorded_precision(recording: Recording) -> Format:
     return finest if finest is not FLOAT64 else held(recording.tensors.values())
 
 
-def shown_precision(recording: Recording, pairs: Sequence[tuple[Recorded, Recorded]]) -> Format:
-    """The same, with cells enough to show it; `pairs` are its tensors, each with its counterpart."""
+def shown_precision(recording: Recording, tensors: Sequence[Recorded], others: Sequence[Recorded]) -> Format:
+    """The same, with cells enough to show it; `others` are the counterparts of its tensors."""
     looks = recording.precision
     if recording.trace is not None or looks.bits >= ACCUMULATOR_BITS:
         return looks
-    if any(PRECISIONS.get(tensor.dtype) is looks for tensor, _ in pairs):
+    if any(PRECISIONS.get(tensor.dtype) is looks for tensor in tensors):
         return looks
-    if sum(needing(looks, set(tensor.flat)) for tensor, _ in pairs) >= MANY:
+    if sum(needing(looks, set(tensor.flat)) for tensor in tensors) >= MANY:
         return looks
-    return looks if any(format_of(tensor, other) is looks for tensor, other in pairs) else FLOAT64
+    return looks if any(f is looks for f in map(format_of, tensors, others)) else FLOAT64
 
 
-def growth(graph: Graph, fmt: Format) -> dict[Ref, float]:
-    """For each output of a graph, its bound in units of the precision."""
+def growth(graph: Graph, fmt: Format) -> Mapping[Ref, float]:
+    """For each output of a graph, its bound in units of the precision (kept with the graph)."""
+    return graph.kept(("growth", fmt.name), lambda: _grown(graph, fmt))
+
+
+def _grown(graph: Graph, fmt: Format) -> dict[Ref, float]:
     unit = 2.0 ** (fmt.bits - max(fmt.bits, ACCUMULATOR_BITS))
     bounds: dict[Ref, float] = {}
     for node in graph.nodes.values():

@@ -123,21 +123,20 @@ def _decimal(x: float) -> float:
 def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print | None:
     """The print that numbers look like; None where there is no evidence of any. `exact`: how many digits say
     that nothing was left out."""
-    sample = islice(cells, SAMPLE)
-    distinct = {
-        abs(x) for x in sample if type(x) is float and math.isfinite(x) and (x > FLOOR or not is_masked(x))
-    }
-    distinct.discard(0.0)
+    distinct: set[float] = set()
+    needs = []
+    for x in islice(cells, SAMPLE):
+        if not x or type(x) is not float or not math.isfinite(x) or (x <= FLOOR and is_masked(x)):
+            continue
+        size = abs(x)
+        if size not in distinct:
+            distinct.add(size)
+            needs.append(_shortest(size))
+            if needs[-1][1] >= exact:
+                return EXACT
     if not distinct:
         return None
-    needs = []
-    for i, x in enumerate(distinct):
-        needs.append(_shortest(x))
-        if needs[-1][1] >= exact and i >= 8 and sum(s >= exact for _, s in needs) * 4 > len(needs):
-            return EXACT
     decimals, digits = max(d for d, _ in needs), max(s for _, s in needs)
-    if digits >= exact:
-        return EXACT
     if decimals == 0 and max(distinct) < WHOLE:
         return None
     fixed = sum(d == decimals for d, _ in needs) if decimals else 0

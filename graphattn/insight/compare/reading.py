@@ -61,13 +61,16 @@ def of_trace(trace: Trace, title: str = "the reference") -> Recording:
     """The tensors that a trace holds."""
     tensors: dict[str, Recorded] = {}
     near = None if trace.numbers is FLOAT or trace.numbers.cell is float else trace.numbers.near
-    for step in trace.steps:
-        for name, spec, value in zip(step.names, step.specs, step.outputs, strict=True):
+    recorded = trace.recording.value
+    for step in trace.recording.done:
+        for port, (place, spec) in enumerate(zip(step.places, step.node.outputs, strict=True)):
+            value = recorded(place)
             if value is None:
                 continue
             rows = rows_of(value, spec.rank)
             if near is not None and spec.kind == "float":
                 rows = [list(map(near, row)) for row in rows]
+            name = step.node.tensor_name(port)
             tensors[name] = Recorded(name, spec.shape, rows)
     if not tensors:
         raise GraphError(f"{title} holds no tensors; expected a trace with some that were kept")
@@ -89,9 +92,11 @@ def of_dict(
 
 
 def _tensor(name: str, value: Any, what: str, printed: Print | None) -> Recorded:
-    dtype, turned = _dtype(value), _is_turned(value)
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    dtype, turned = "", False
+    if type(value) is not list:
+        dtype, turned = _dtype(value), _is_turned(value)
+        if hasattr(value, "tolist"):
+            value = value.tolist()
     matrix = _matrix(value)
     if matrix is not None:
         return Recorded(name, matrix, value, dtype, EXACT if dtype else printed, turned)

@@ -31,9 +31,9 @@ FINE = 1e-280
 """Where the mean of all squares is larger, none that matters vanished."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Recorded:
-    """One tensor: its rows along the last axis, in row-major order."""
+    """One tensor: its rows along the last axis, in row-major order. It is never changed."""
 
     name: str
     shape: tuple[int, ...]
@@ -87,14 +87,12 @@ class Recorded:
     @cached_property
     def largest(self) -> float:
         """The largest |cell|, those of masks and NaN aside."""
-        largest = 0.0
-        for row in self.rows:
-            low, high, some = (min(row), max(row), sum(row)) if row else (0.0, 0.0, 0.0)
-            if low <= FILL or some - some != 0.0:
-                row = [math.inf] if math.inf in row else seen(row) or [0.0]
-                low, high = min(row), max(row)
-            largest = max(largest, high, -low)
-        return largest
+        if self.size and self._plain and math.isfinite(sum(map(sum, self.pieces))):
+            return max(max(map(max, self.pieces)), -min(map(min, self.pieces)))
+        return max(
+            (math.inf if math.inf in row else max(map(abs, seen(row)), default=0.0) for row in self.rows),
+            default=0.0,
+        )
 
     @cached_property
     def deviation(self) -> float:
@@ -105,7 +103,7 @@ class Recorded:
                 return math.sqrt(square - mean * mean)
         return deviation(self.seen)
 
-    @cached_property
+    @property
     def size(self) -> int:
         return len(self.rows) * self.width
 
@@ -114,7 +112,7 @@ class Recorded:
         """The length of a row."""
         return self.shape[-1] if self.shape else 1
 
-    @cached_property
+    @property
     def squeezed(self) -> tuple[int, ...]:
         """The shape without leading axes of size 1."""
         shape = self.shape

@@ -34,7 +34,7 @@ class Prints:
     def __init__(self, matched: Matched) -> None:
         self.matched = matched
         self.by_name: dict[str, Print] = {}
-        """By name of yours."""
+        """By name of yours, where it was not printed in full."""
         self.computed = EXACT
         """The print of what was computed."""
         self.short = False
@@ -44,11 +44,12 @@ class Prints:
 
     def _read(self) -> None:
         groups: dict[bool, dict[str, Recorded]] = {True: {}, False: {}}
+        whole = self.matched.yours.tensors
         for key, pairs in self.matched.by_key.items():
-            for pair in pairs:
-                if self.matched.kind(key) == "float":
-                    whole = self.matched.yours.tensors.get(pair.other, pair.yours)
-                    groups[self.matched.is_input(key)][pair.other] = _as_printed(whole)
+            if self.matched.kind(key) == "float":
+                group = groups[self.matched.is_input(key)]
+                for pair in pairs:
+                    group[pair.other] = _as_printed(whole.get(pair.other, pair.yours))
         self.computed = _group_print(groups[False])
         inputs = _group_print(groups[True])
         loose = [t for t in groups[False].values() if t.printed is None or not t.printed.exact]
@@ -58,8 +59,8 @@ class Prints:
         elif not inputs.exact and (inputs.kind, inputs.places) < (self.computed.kind, self.computed.places):
             inputs = inputs.unsure()
         for shared, group in ((self.computed, groups[False]), (inputs, groups[True])):
-            for name, tensor in group.items():
-                self.by_name[name] = shared if shared.exact else _own_print(tensor, shared)
+            if not shared.exact:
+                self.by_name |= {name: _own_print(tensor, shared) for name, tensor in group.items()}
 
     def of(self, pair: Pair) -> Print:
         return self.by_name.get(pair.other, EXACT)
@@ -107,24 +108,25 @@ class Tolerances:
         self.precision = self._precision() if precision is None else precision_of(precision)
         self.bounds = {} if matched.graph is None else growth(matched.graph, self.precision)
         self.units: dict[Ref, float] = {}
-        """The unit in the last place of each tensor, as a part of 1: that of the coarsest that went into it."""
+        """The unit in the last place of each tensor, as a part of 1, where something coarser went into it."""
 
     def _precision(self) -> Format:
         """The coarser of what both sides hold; what was printed may have been computed in float32."""
-        pairs = [(pair.reference, pair.yours) for pairs in self.matched.by_key.values() for pair in pairs]
+        pairs = list(chain.from_iterable(self.matched.by_key.values()))
+        own, theirs = [pair.reference for pair in pairs], [pair.yours for pair in pairs]
         sides = (
-            shown_precision(self.matched.reference, pairs),
-            shown_precision(self.matched.yours, [(b, a) for a, b in pairs]),
+            shown_precision(self.matched.reference, own, theirs),
+            shown_precision(self.matched.yours, theirs, own),
         )
         coarser = min(sides, key=lambda fmt: fmt.bits)
-        return FLOAT32 if coarser is FLOAT64 and self._is_short(pairs) else coarser
+        return FLOAT32 if coarser is FLOAT64 and self._is_short(own) else coarser
 
-    def _is_short(self, pairs: list[tuple[Recorded, Recorded]]) -> bool:
+    def _is_short(self, own: list[Recorded]) -> bool:
         """Whether yours has no more digits than a float32 has, and the reference has more."""
         printed = self.prints.computed
         if printed.sure and not printed.exact and printed.places <= FLOAT32_DIGITS:
             return True
-        return self.prints.short and not all(in_full(own.flat, FLOAT32_DIGITS) for own, _ in pairs)
+        return self.prints.short and not all(in_full(tensor.flat, FLOAT32_DIGITS) for tensor in own)
 
     @property
     def wide(self) -> bool:
@@ -139,15 +141,14 @@ class Tolerances:
 
     def unit(self, key: str) -> float:
         """The unit in the last place of a tensor, as a part of 1."""
-        unit = 2.0**-self.precision.bits
-        flow = self.matched.flow
-        if flow is not None:
-            ref = flow.refs[key]
-            unit = max(
-                [unit, self.units.get(ref, 0.0), *(self.units.get(above, 0.0) for above in flow.above[ref])]
-            )
-            self.units[ref] = unit
-        return unit
+        unit, flow = 2.0**-self.precision.bits, self.matched.flow
+        if flow is None or not self.units:
+            return unit
+        ref = flow.refs[key]
+        coarsest = max(self.units.get(source, unit) for source in (ref, *flow.above[ref]))
+        if coarsest > unit:
+            self.units[ref] = coarsest
+        return coarsest
 
     def room(self, key: str, pair: Pair) -> float:
         """How many units of the precision two right runs may be apart."""

@@ -100,8 +100,8 @@ def _fed(
     missing = [name for name in graph.inputs if name not in fed]
     if not missing:
         return fed, recorded, []
-    trace, notes = run_on(graph, recording, names, fed, None)
-    read = of_trace(trace).tensors
+    fed_run, notes = run_on(graph, recording, names, fed, None)
+    read = fed_run.tensors
     given = {name: fed_as(read[name], graph.inputs[name]) for name in missing}
     return {**fed, **given}, {**recorded, **{name: read[name] for name in missing}}, list(notes)
 

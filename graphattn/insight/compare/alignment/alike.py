@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from operator import sub
 
-from ..masked_cells import FILL, hidden_cells
+from ..masked_cells import FILL, hidden_cells, without_infinite
 from ..recording import Recorded, Recording
 
 NEAR = 2e-3
@@ -23,10 +24,17 @@ def near_by_value(reference: Recording, yours: Recording) -> float:
 def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
     """Whether two tensors of as many cells hold the same numbers in the same order, roughly; masked cells match
     masked cells, and at least one cell must be a number other than 0."""
-    if a.rows == b.rows or a.flat == b.flat:
+    if a.rows == b.rows or (a.shape != b.shape and a.flat == b.flat):
         return 0.0 < a.largest < math.inf and b.largest == a.largest
-    limit = near * a.largest
-    some = False
+    rows, others, cells = a.rows, b.rows, chain.from_iterable
+    norm = math.hypot(*cells(rows))
+    if norm == math.inf and a.shape == b.shape:
+        rows, others = without_infinite(rows, others) or (rows, others)
+        norm = math.hypot(*cells(rows))
+    least = near * norm / math.sqrt(a.size)  # the largest is no less than the root of the mean square
+    if norm < -FILL and math.dist(cells(rows), cells(others)) <= least:  # nothing else is masked
+        return norm > 0.0
+    limit, some = near * a.largest, False
     for p, q in zip(a.rows, b.rows) if a.shape == b.shape else ((a.flat, b.flat),):
         far = list(map(sub, p, q))
         if max(far) <= limit and -min(far) <= limit and (total := sum(far)) == total:

@@ -24,11 +24,14 @@ Named = tuple[Recorded, Recorded]
 
 
 def by_name(matching: Matching) -> None:
-    named = _renumbered(matching, [pair for pair in _named(matching) if not _by_number(matching, *pair)])
+    named = _named(matching)
+    if any(name not in matching.reference.tensors for name in matching.yours.tensors):
+        named = _renumbered(matching, [pair for pair in named if not _by_number(matching, *pair)])
     _match(matching, named)
     for yours, reference in named:
-        exact = matching.reference.find(yours.name) is reference
-        if exact and yours.name not in matching.used_yours and reference.name not in matching.used_reference:
+        if yours.name in matching.used_yours or reference.name in matching.used_reference:
+            continue
+        if matching.reference.find(yours.name) is reference:
             matching.add_misfit(reference, yours)
 
 
@@ -67,8 +70,6 @@ def _renumbered(matching: Matching, named: list[Named]) -> list[Named]:
     """What is named alike; where as many tensors of one shape differ in their numbers alone, and these are
     others on the two sides, in the order of these."""
     by_yours = {yours.name: (yours, reference) for yours, reference in named}
-    if all(name in matching.reference.tensors for name in matching.yours.tensors):
-        return named
     for part in (lambda name: name, lambda name: name.rpartition(".")[2]):  # the whole name, its last part
         theirs, own = (
             grouped(
@@ -127,7 +128,7 @@ def _called(matching: Matching, name: str) -> Recorded | None:
 
 def _families_by_name(matching: Matching, sure: bool) -> None:
     """`weights` (h, n, n) is `head*.weights`."""
-    if not matching.open_yours():
+    if matching.done:
         return
     by_ending: dict[frozenset[str], list[Family]] = {}
     for family in matching.reference_families:

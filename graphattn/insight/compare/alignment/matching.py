@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ....core.graph import Ref
 from ..recording import Recorded, Recording
@@ -20,8 +20,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """A tensor of the reference and what is the same of yours, in one shape. `key` is the name of the whole
     tensor of the reference; `how` says by what they were matched."""
 
@@ -105,6 +104,11 @@ class Matching:
         """Whether a tensor of yours may be these of the reference, by its name: no gradient is a tensor of the
         forward pass."""
         return yours not in self.gradients or all(map(is_gradient, references))
+
+    @property
+    def done(self) -> bool:
+        """Whether all of yours is placed."""
+        return len(self.used_yours) == len(self.yours.tensors)
 
     def open_yours(self) -> list[Recorded]:
         return [t for name, t in self.yours.tensors.items() if name not in self.used_yours]
