@@ -59,6 +59,8 @@ class Assembly:
         self.graph.adopt(node)
         if len(node.ports) == 1:
             self.tensors[name] = Ref(name)
+        if node.ports == ("",):
+            return
         for port in range(len(node.ports)):
             tensor = node.tensor_name(port)
             if self.tensors.setdefault(tensor, Ref(name, port)) != Ref(name, port):
@@ -167,17 +169,16 @@ class Assembly:
         operands = list(refs)
         while operands and operands[-1] is None:
             operands.pop()
-        who = f"{op.name} {name!r}"
-        _check_operands(op, who, operands)
-        full = _check_attributes(op, who, attributes)
+        _check_operands(op, name, operands)
+        full = _check_attributes(op, name, attributes)
         try:
             return self.graph.infer(op, tuple(operands), full, name, title, scope)
         except GraphError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-            raise GraphError(f"{who}: its attributes do not fit ({error})") from None
+            raise GraphError(f"{_called(op, name)}: its attributes do not fit ({error})") from None
         except MemoryError:
-            raise GraphError(f"{who}: its attributes ask for more memory than there is") from None
+            raise GraphError(f"{_called(op, name)}: its attributes ask for more memory than there is") from None
 
 
 def need_readable(graph: Graph) -> None:
@@ -211,22 +212,27 @@ def _check(name: Any, any_text: bool = False) -> None:
         check_name(name)
 
 
-def _check_operands(op: Op, who: str, refs: Sequence[Ref | None]) -> None:
-    variadic = any(p.variadic for p in op.operands)
-    if not variadic and len(refs) > len(op.operands):
-        raise GraphError(f"{who} takes {len(op.operands)} operands, got {len(refs)}")
+def _called(op: Op, name: str) -> str:
+    """What messages call a node."""
+    return f"{op.name} {name!r}"
+
+
+def _check_operands(op: Op, name: str, refs: Sequence[Ref | None]) -> None:
+    if not op.variadic and len(refs) > len(op.operands):
+        raise GraphError(f"{_called(op, name)} takes {len(op.operands)} operands, got {len(refs)}")
     for slot, p in enumerate(op.operands):
         if p.required and (slot >= len(refs) or refs[slot] is None):
-            raise GraphError(f"{who} needs operand {p.name!r} (slot {slot})")
-    if variadic and None in refs[len(op.operands) - 1 :]:
-        raise GraphError(f"{who} has a hole among its operands; expected a tensor in each slot")
+            raise GraphError(f"{_called(op, name)} needs operand {p.name!r} (slot {slot})")
+    if op.variadic and None in refs[len(op.operands) - 1 :]:
+        raise GraphError(f"{_called(op, name)} has a hole among its operands; expected a tensor in each slot")
 
 
-def _check_attributes(op: Op, who: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    for key in attributes:
+def _check_attributes(op: Op, name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    full = {**op.defaults, **attributes}
+    for key in attributes if len(full) > len(op.defaults) else ():
         if key not in op.defaults:
-            raise GraphError(f"{who} takes no attribute {key!r}{suggest(key, op.defaults)}")
+            raise GraphError(f"{_called(op, name)} takes no attribute {key!r}{suggest(key, op.defaults)}")
     for p in op.parameters.values():
         if p.required and not p.operand and p.name not in attributes:
-            raise GraphError(f"{who} needs attribute {p.name!r}")
-    return {key: attributes.get(key, default) for key, default in op.defaults.items()}
+            raise GraphError(f"{_called(op, name)} needs attribute {p.name!r}")
+    return full

@@ -258,6 +258,8 @@ class _Reader:
 
     def _leave(self, text: str) -> None:
         """Leave the scopes that the line stands left of."""
+        if not self.path and not text[:1].isspace():
+            return
         margin = len(text) - len(text.lstrip(" "))
         depth, rest = divmod(margin, len(INDENT))
         if text[margin : margin + 1].isspace():
@@ -347,7 +349,7 @@ def check_header(text: str, header: str) -> None:
 def _read_call(line: Line) -> tuple[str, list[str | None], dict[str, Any], str | None]:
     """op(operand, …, attribute=value, …): the op, its operands and attributes, and the title."""
     op = line.word("an op")
-    slots = {p.name: slot for slot, p in enumerate(find(op).operands) if not p.variadic}
+    named = find(op).operands
     line.need("(")
     operands: list[str | None] = []
     attributes: dict[str, Any] = {}
@@ -361,11 +363,12 @@ def _read_call(line: Line) -> tuple[str, list[str | None], dict[str, Any], str |
         else:
             key = line.word("an attribute")
             line.need("=")
-            if key in slots:
-                operands += [None] * (slots[key] + 1 - len(operands))
-                if operands[slots[key]] is not None:
+            slot = next((slot for slot, p in enumerate(named) if p.name == key and not p.variadic), None)
+            if slot is not None:
+                operands += [None] * (slot + 1 - len(operands))
+                if operands[slot] is not None:
                     raise GraphError(f"operand {key!r} is given twice")
-                operands[slots[key]] = line.word("an operand")
+                operands[slot] = line.word("an operand")
             elif key in attributes:
                 raise GraphError(f"{key!r} is given twice")
             else:

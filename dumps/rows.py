@@ -266,6 +266,8 @@ def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:
 
 def labels_of(labels: Mapping[str, tuple[str, ...]], spec: Spec) -> tuple[tuple[str, ...] | None, ...]:
     """The labels of each axis, where the axis has labels and their number fits."""
+    if not labels:
+        return (None,) * spec.rank
     found = (labels.get(axis) if axis else None for axis in spec.axes)
     return tuple(f if f and len(f) == size else None for f, size in zip(found, spec.shape))
 

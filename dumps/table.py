@@ -311,10 +311,11 @@ def need_few_rows(spec: Spec) -> None:
         raise GraphError(f"{describe(spec)} has {lists} rows of nothing; expected at most {EMPTY_LIMIT}")
 
 
-def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> tuple[Any, Any]:
+def read_table(
+    take: Callable[[], str], spec: Spec, labels: Sequence[Sequence[str] | None], numbers: Numbers
+) -> tuple[Any, Any]:
     """Value and mask of a tensor from the lines that `table` wrote in `Exact` form; `take` gives the
-    next line. (None, None) where it was not kept."""
-    spec = tensor.spec
+    next line, `labels` are those of each axis. (None, None) where it was not kept."""
     line = take()
     if line == "not kept":
         return None, None
@@ -328,14 +329,14 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
         return value, mask and mask[0]
     rows: list[Any] = []
     masks: list[Any] = []
-    labels = tensor.labels[-2] if spec.rank > 1 else None
-    count = spec.shape[-2] if spec.rank > 1 else 1
-    names = [""] if spec.rank < 2 else [label(labels[i]) if labels else str(i) for i in range(count)]
+    names = [""]
+    if spec.rank > 1:
+        names = list(map(label, labels[-2] or ())) or list(map(str, range(spec.shape[-2])))
     for index in nested.indices(spec.shape[:-2]):
         if rows:
             line = take()
-        if index and not line.startswith(index_text(tensor, index)):
-            raise GraphError(f"found {shortened(line)}; expected slice {index_text(tensor, index)}")
+        if index and not line.startswith(place_text(index, labels)):
+            raise GraphError(f"found {shortened(line)}; expected slice {place_text(index, labels)}")
         for name in names:
             line = take()
             if not line.startswith(name):
@@ -343,9 +344,11 @@ def read_table(take: Callable[[], str], tensor: TensorRow, numbers: Numbers) -> 
             row, mask = _row(line[len(name) :], spec.shape[-1], read, numbers)
             rows.append(row)
             masks.append(mask)
+    value = folded(rows, spec.shape)
+    if not any(masks):
+        return value, None
     no = [False] * spec.shape[-1]
-    whole = None if not any(masks) else [mask or no for mask in masks]
-    return folded(rows, spec.shape), whole and folded(whole, spec.shape)
+    return value, folded([mask or no for mask in masks], spec.shape)
 
 
 def _row(

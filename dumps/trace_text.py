@@ -53,6 +53,7 @@ EXACT_HEADER = "graphattn trace 1 exact"
 PRECISIONS = ("pretty", "exact")
 MARGIN = " " * 8
 AXES_COLUMN = 44
+BEFORE_AXES = " " * AXES_COLUMN
 FORMULA_COLUMN = 68
 WIDTH = 112
 """The longest line of a tensor with its gradient beside it."""
@@ -380,6 +381,8 @@ class _StepReader(Recording):
         super().__init__(graph, numbers)
         self.lines = lines
         self.labels = labels
+        self.axes: dict[tuple[Spec, ...], str] = {}
+        """How the axes of results are written, of those that were met."""
 
     def read(self) -> None:
         """Take in all steps, and the end."""
@@ -403,18 +406,19 @@ class _StepReader(Recording):
                 if heading.strip().partition(" ")[0] != name:
                     raise GraphError(f"{shortened(heading.strip())} stands where {name!r} was expected")
                 self._past_axes([spec])
-            tensor = TensorRow(name, spec, None, None, labels_of(self.labels, spec), False, False)
-            value, mask = read_table(self._take_row, tensor, self.numbers)
+            value, mask = read_table(self._take_row, spec, labels_of(self.labels, spec), self.numbers)
             self.tensor(name, value, mask)
             self._past_facts(node.name)
 
     def _past_axes(self, specs: Sequence[Spec]) -> None:
         """Go past the axes where they have a line of their own."""
         line = self.lines.peek()
-        if line.startswith(" " * AXES_COLUMN):
-            axes = f"{len(specs)} outputs" if len(specs) > 1 else shape_text(specs)
-            if line.startswith(axes, AXES_COLUMN):
-                self.lines.take()
+        if line.startswith(BEFORE_AXES):
+            key = tuple(specs)
+            if key not in self.axes:
+                self.axes[key] = f"{len(specs)} outputs" if len(specs) > 1 else shape_text(specs)
+            if line.startswith(self.axes[key], AXES_COLUMN):
+                self.lines.next += 1
 
     def _take_row(self) -> str:
         line = self.lines.take()

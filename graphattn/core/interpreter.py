@@ -149,13 +149,13 @@ class Plan:
             self.fed[node.name] = step
 
     def _function(self, node: Node, operands: Sequence[int | None]) -> Callable[..., Any]:
+        if self.deferred and operands and node.op.kernel is not None:
+            plain = self.graph.operand_specs(node.operands)
+            return Deferred(partial(function_of, node.op, plain, node.attributes, self.numbers))
         specs = [
             None if ref is None else self._known(ref, place)
             for ref, place in zip(node.operands, operands, strict=True)
         ]
-        if self.deferred and operands and node.op.kernel is not None:
-            plain = self.graph.operand_specs(node.operands)
-            return Deferred(partial(function_of, node.op, plain, node.attributes, self.numbers))
         kernel = kernel_of(node.op, specs, node.attributes, self.numbers)
         if kernel is None or not kernel.by_rows:
             self.listed.update(place for place in operands if place is not None)
@@ -246,7 +246,7 @@ def _instruction(
 
 def padded(op: Op, operands: Sequence[T | None]) -> tuple[T | None, ...]:
     """The operands with None for those left out at the end of the signature."""
-    missing = 0 if any(p.variadic for p in op.operands) else len(op.operands) - len(operands)
+    missing = 0 if op.variadic else len(op.operands) - len(operands)
     return (*operands, *[None] * missing)
 
 

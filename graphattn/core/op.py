@@ -328,6 +328,11 @@ class Op:
         return tuple(p for p in self.parameters.values() if p.operand)
 
     @cached_property
+    def variadic(self) -> bool:
+        """Whether it takes any number of operands."""
+        return any(p.variadic for p in self.operands)
+
+    @cached_property
     def positional(self) -> tuple[Parameter, ...]:
         """The parameters that a call may give by position."""
         return tuple(p for p in self.parameters.values() if not p.keyword_only)
@@ -357,7 +362,7 @@ class Op:
         """The slots of each group of `linear`, for these operands."""
         groups = self.linear(*operands, **attributes) if callable(self.linear) else self.linear
         slots: dict[str, tuple[int, ...]] = {p.name: (slot,) for slot, p in enumerate(self.operands)}
-        if self.operands and self.operands[-1].variadic:
+        if self.variadic:
             slots[self.operands[-1].name] = tuple(range(len(self.operands) - 1, len(operands)))
         return [tuple(slot for name in group for slot in slots[name]) for group in groups]
 

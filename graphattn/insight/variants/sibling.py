@@ -113,7 +113,7 @@ def _becoming(op: Op, chosen: dict[str, object]):
 @cache
 def siblings(op: Op) -> tuple[Op, ...]:
     """The ops that take what this one takes: all its required operands, and no other."""
-    if not op.operands or any(p.variadic for p in op.operands):
+    if not op.operands or op.variadic:
         return ()
     return tuple(other for other in OPS.values() if other is not op and _fits(op, other))
 
@@ -136,7 +136,7 @@ def _fits(op: Op, other: Op) -> bool:
         return False
     required = [p.name for p in other.operands if p.required]
     mine = [p.name for p in op.operands]
-    if required != [p.name for p in op.operands if p.required] or any(p.variadic for p in other.operands):
+    if required != [p.name for p in op.operands if p.required] or other.variadic:
         return False
     needed = [name for name, p in other.parameters.items() if not p.operand and p.required]
     return all(name in op.defaults for name in needed) and set(mine) & {p.name for p in other.operands} != set()
