@@ -21,7 +21,7 @@ ONLY = "d_out"
 
 def cotangent_of(graph: Graph, name: Any) -> str | None:
     """The cotangent that a name means, by the name of the output; None where it means none."""
-    if not isinstance(name, str) or name in graph or not name.startswith(PREFIX):
+    if not isinstance(name, str) or not name.startswith(PREFIX) or name in graph:
         return None
     of = name.removeprefix(PREFIX)
     results = {result: tensor.ref for result, tensor in graph.outputs.items() if tensor.kind == "float"}
