@@ -112,12 +112,9 @@ def before_float32(cells: Sequence[float]) -> list[float] | None:
 
 
 def _decimal(x: float) -> float:
-    """The shortest decimal number that a float32 is the nearest to."""
-    for digits in range(1, FLOAT32_EXACT) if math.isfinite(x) else ():
-        short = float(f"{x:.{digits}g}")
-        if array("f", (short,))[0] == x:
-            return short
-    return x
+    """The decimal number of fewer digits than a float32 has that it is the nearest to; itself without one."""
+    short = float(f"{x:.{FLOAT32_EXACT - 1}g}") if math.isfinite(x) else x
+    return short if array("f", (short,))[0] == x else x
 
 
 def print_of_numbers(cells: Iterable[float], exact: int = EXACT_DIGITS) -> Print | None:
