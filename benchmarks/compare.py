@@ -4,8 +4,9 @@
 
 Of a causal block of (128, 128, 8): equal traces, and one whose every number was rounded to float32 (at most
 half a run is wanted, also where all is beyond the tolerance). Of a stack of attention blocks, with another 146
-tensors of yours that the reference has not, and with names that say nothing: at most 3 runs. And by layers,
-where it should stay as many runs. Times are CPU seconds, interleaved, ratios are medians; see timing.py.
+tensors of yours that the reference has not, and with names that say nothing: at most 3 runs. And by layers of
+tiny blocks, a run of which takes 8 µs a tensor: it should stay as many runs; against a graph, which is run
+first, one more. Times are CPU seconds, interleaved, ratios are medians; see timing.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from contenders import case, graph_of
-from timing import interleaved, ratio, told
+from timing import build, interleaved, ratio, told
 
 from graphattn import Graph, Trace, run
 from graphattn.insight.compare import compare
@@ -26,6 +27,8 @@ STACK = (12, 24, 48, 4)
 """Layers, tokens, features, heads."""
 EXTRA = 146
 LAYERS = (4, 16, 64)
+TINY = (4, 8, 2)
+"""Tokens, features, heads."""
 
 
 class Share(NamedTuple):
@@ -125,16 +128,19 @@ def _shares(calls: dict[str, Any], seconds: float) -> Iterator[Share]:
 def by_layers(seconds: float = 20.0) -> Iterator[Share]:
     """Comparing stacks of more and more layers, as a part of a run of each."""
     for layers in LAYERS:
-        graph, feeds = stack_of(layers, 6, 16, 2)
-        trace = run(graph, feeds)
+        graph, feeds = stack_of(layers, *TINY)
+        trace, again = run(graph, feeds), run(graph, feeds)
         record = tensors_of(rounded(trace))
         calls = {
             "run": lambda g=graph, f=feeds: run(g, f),
-            f"{layers} layers": lambda t=trace, r=record: compare(t, r),
+            f"{layers} layers, equal traces": lambda t=trace, a=again: compare(t, a),
+            f"{layers} layers, rounded to float32": lambda t=trace, r=record: compare(t, r),
+            f"{layers} layers, the same and the graph": lambda g=graph, r=record: compare(g, r),
         }
         yield from _shares(calls, seconds / len(LAYERS))
 
 
 if __name__ == "__main__":
+    print(build())
     for one in (*shares(), *by_layers()):
         print(f"{one.pair:40} {told(one.seconds):>8}   run {told(one.run):>8}   {one.share:.2f} runs")

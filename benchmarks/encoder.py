@@ -5,6 +5,7 @@ weights are constants of the graph. Against one run that records every number:
 
     build and plan      nanoseconds for each weight, held once
     masks and warnings  of a second trace, and of the first (which looks at the constants)
+    str(trace)          of the whole
     run(keep=…)         of the block of `block.py` at (8, 64, 4), where little is computed
     trace == trace      there too
     bare products       the same multiply-adds alone, as dots of lists: what no run can go below
@@ -80,6 +81,7 @@ def whole(weights: list[dict[str, Matrix]], feeds: dict[str, Any], count: int) -
     line("masks and warnings, first trace", f"{once(lambda: trace.warnings) / first:.3f} runs")
     again = run(graph, feeds)
     line("masks and warnings, then", f"{once(lambda: again.warnings) / first:.3f} runs")
+    line("str(trace)", f"{once(lambda: str(again)) / first:.2f} runs")
     rows = feeds["x"]
     wide = numbers(TOKENS, INNER, "wide")
 

@@ -7,10 +7,11 @@ And of a chain of 5,000 steps on 2 × 2, microseconds a node to build it, to wri
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+from timing import build
 
 from graphattn import Graph, run
 from graphattn.builtin import specimen
@@ -30,7 +31,7 @@ def seconds(work: Callable[[], Any], times: int = 3) -> float:
 
 
 def main() -> None:
-    print(f"Python {sys.version.split()[0]}")
+    print(build())
     for n, d, heads in ((64, 64, 4), (192, 64, 8)):
         case = specimen("block", n=n, d=d, heads=heads, causal=True)
         trace = run(case.graph, case.feeds)
