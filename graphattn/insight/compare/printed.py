@@ -99,16 +99,20 @@ def print_of_float32(cells: Iterable[float]) -> Print | None:
     return print_of_numbers((_decimal(x) for x in islice(cells, SAMPLE)), FLOAT32_EXACT)
 
 
-def before_float32(cells: Sequence[float]) -> list[float] | None:
+def before_float32(cells: Iterable[float]) -> list[float] | None:
     """The short decimal numbers that cells were before they were rounded to float32; None where one was none,
     or none was rounded."""
-    decimals = []
+    decimals, rounded = [], False
     for x in cells:
-        short = _decimal(x) if type(x) is float and not is_masked(x) else x
-        if short == x and math.isfinite(x) and not is_masked(x) and _shortest(float(x))[1] >= FLOAT32_EXACT:
+        short = float(f"{x:.{FLOAT32_EXACT - 1}g}")
+        if short == x or x != x or is_masked(x):
+            decimals.append(x)
+        elif type(x) is float and array("f", (short,))[0] == x:
+            decimals.append(short)
+            rounded = True
+        else:
             return None
-        decimals.append(short)
-    return decimals if any(a != b for a, b in zip(decimals, cells, strict=True) if b == b) else None
+    return decimals if rounded else None
 
 
 def _decimal(x: float) -> float:
@@ -167,7 +171,7 @@ def in_full(cells: Iterable[float], digits: int) -> bool:
 
 def _shortest(x: float) -> tuple[int, int]:
     """How many decimals and how many significant digits a number needs to be read back."""
-    mantissa, _, exponent = repr(x).partition("e")
+    mantissa, _, exponent = repr(abs(x)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     fraction = fraction.rstrip("0")
     digits = (whole + fraction).lstrip("0")

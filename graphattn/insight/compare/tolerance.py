@@ -71,7 +71,7 @@ def _as_printed(tensor: Recorded) -> Recorded:
     where all its cells look so."""
     if tensor.dtype or tensor.printed is not None or not tensor.size:
         return tensor
-    decimals = before_float32(tensor.flat)
+    decimals = before_float32(chain.from_iterable(tensor.rows))
     return tensor if decimals is None else folded(tensor.name, tensor.shape, decimals, tensor)
 
 
