@@ -4,11 +4,13 @@
     by_results(graph, tensors)        the same tensors, cotangents by the names of the outputs
     asked(graph, names, feeds)        of what, and by what, names like d_x are gradients
 
-A graph with one result calls its cotangent d_out as well.
+A graph with one result calls its cotangent d_out as well. Gradients go by other names too: that of w_q is dWq,
+grad_w_q, Wq.grad, w_q_grad or dL/dWq, where no tensor is called so and one tensor is meant.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -17,6 +19,42 @@ from graphattn.core.graph import Graph
 PREFIX = "d_"
 ONLY = "d_out"
 """What the cotangent of the only result may be called, too."""
+
+BEFORE = re.compile(r"(?:d(?:L|loss)[/_]?)?(?:d_?|grads?[_.]|gradients?[_.])(?P<of>.+)")
+BEHIND = re.compile(r"(?P<of>.+)[_.](?:grad|gradient)")
+"""How people call the gradient of something."""
+OUT = ("out", "output")
+FILLING = re.compile(r"[\W_]")
+
+
+def spelled(graph: Graph, name: Any) -> str | None:
+    """The gradient that a name means, as d_ and the name of a tensor; None where it means none, or several."""
+    if not isinstance(name, str) or name in graph:
+        return None
+    for found in (BEHIND.fullmatch(name), BEFORE.fullmatch(name)):
+        of = None if found is None else _alike(graph, found["of"])
+        if found is not None and of is None and _plain(found["of"]) in OUT and len(graph.outputs) == 1:
+            (of,) = graph.outputs
+        if of is not None:
+            return PREFIX + of
+    return None
+
+
+def _alike(graph: Graph, name: str) -> str | None:
+    """The tensor of that name, or the one whose name is the same but for capitals and what is no letter: of
+    what is fed, else of the results, else of all."""
+    if name in graph:
+        return name
+    plain = _plain(name)
+    for names in (graph.fed, graph.outputs, graph.tensor_names()):
+        found = [other for other in names if _plain(other) == plain]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _plain(name: str) -> str:
+    return FILLING.sub("", name).lower()
 
 
 def cotangent_of(graph: Graph, name: Any) -> str | None:
@@ -34,9 +72,15 @@ def cotangent_of(graph: Graph, name: Any) -> str | None:
 
 
 def otherwise_called(graph: Graph, names: Collection[str]) -> dict[str, str]:
-    """The cotangents that are not called by the output, {by the output: as called}."""
-    found = {cotangent_of(graph, name): name for name in names}
-    return {by: name for by, name in found.items() if by is not None and by not in names}
+    """The cotangents that are not called by the output, and the gradients that are called otherwise than d_x:
+    {their name here: as called}. Two names for one mean none."""
+    found: dict[str, str | None] = {}
+    for name in names:
+        meant = spelled(graph, name)
+        by = cotangent_of(graph, name if meant is None else meant) or meant
+        if by is not None and by not in names:
+            found[by] = None if by in found else name
+    return {by: name for by, name in found.items() if name is not None}
 
 
 def by_results(graph: Graph, tensors: Mapping[str, Any]) -> dict[str, Any]:

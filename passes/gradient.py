@@ -24,9 +24,9 @@ is `backward2`, its names begin with `d2_`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -61,6 +61,34 @@ class Rule(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Tape:
+    """How a graph with derivatives came about, step by step."""
+
+    source: Graph
+    """What was differentiated, and of what by what."""
+    of: tuple[str, ...]
+    wrt: tuple[str, ...]
+    rules: Mapping[str, Rule]
+    """For each backward node, which rule it comes from."""
+    handed: Mapping[Ref, tuple[str, int]]
+    """Each tensor that a rule hands on, as a tensor of its own: (node, the slot of its operand)."""
+    arrived: Mapping[Ref, tuple[Ref, ...]]
+    """For each cotangent, what arrived and is summed up in it, in the order in which it arrived."""
+    tensors: Mapping[Ref, Ref]
+    """For each cotangent, the tensor of which it is."""
+
+    @property
+    def gradients(self) -> tuple[Ref, ...]:
+        """The cotangents that were asked for."""
+        asked = {self.source.resolve(name) for name in self.wrt}
+        return tuple(found for found, of in self.tensors.items() if of in asked)
+
+    def cotangent(self, of: Ref) -> Ref | None:
+        """The cotangent of a tensor."""
+        return next((found for found, tensor in self.tensors.items() if tensor == of), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Differentiated:
     """A graph with derivatives, and how its parts are called."""
 
@@ -70,8 +98,8 @@ class Differentiated:
     fed, and is 1 then."""
     gradients: Mapping[str, str]
     """For each name of `wrt`, the output that is its gradient."""
-    rules: Mapping[str, Rule] = field(default_factory=dict)
-    """For each backward node, which rule it comes from, where rules are kept `apart`."""
+    tape: Tape | None = None
+    """How it came about, where rules are kept `apart`."""
 
 
 def gradient(graph: Graph, of: str | Iterable[str], wrt: str | Iterable[str] | None = None) -> Graph:
@@ -85,25 +113,18 @@ def gradient(graph: Graph, of: str | Iterable[str], wrt: str | Iterable[str] | N
     return differentiate(graph, of, wrt).graph
 
 
-Arriving = Callable[[Ref, list[Ref]], list[Ref]]
-"""(tensor, cotangents that arrive at it) → those that are summed up: all of them, where the engine is right."""
-Handing = Callable[[Node, Any, tuple[Any, ...]], tuple[Any, ...]]
-"""(node, the cotangent of its result, what its rule gives for its operands) → what these are handed."""
-
-
 def differentiate(
     graph: Graph,
     of: str | Iterable[str],
     wrt: str | Iterable[str] | None = None,
-    arriving: Arriving | None = None,
-    handing: Handing | None = None,
     apart: bool = False,
     depth_first: int = 0,
+    stop: Iterable[str] = (),
 ) -> Differentiated:
     """As `gradient`, with the names of what is fed and of what comes out. It is kept with the graph
-    until that grows. `arriving` is how an engine goes wrong that does not sum up all that arrives, `handing`
-    how rules go wrong (see `engine_mistakes`), `depth_first` how an engine does that knows no order: from the
-    first operand on (1), or from the last (−1). `apart` leaves what each rule gives by itself.
+    until that grows. `apart` leaves what each rule gives by itself, and keeps the tape; `depth_first` is how an
+    engine goes wrong that knows no order: from the first operand on (1), or from the last (−1). Nothing goes
+    back through the nodes that `stop` names.
     """
     if not isinstance(graph, Graph):
         raise GraphError(f"gradient got {typed(graph)}; expected a Graph")
@@ -111,10 +132,9 @@ def differentiate(
     wanted = None if wrt is None else _names(wrt, "wrt")
     if depth_first:
         return _DepthFirst(graph, asked, wanted, depth_first).result()
-    if arriving is not None or handing is not None:
-        return _Backward(graph, asked, wanted, arriving, handing).result()
-    key = ("gradient", asked, wanted, apart)
-    return graph.kept(key, lambda: _Backward(graph, asked, wanted, apart=apart).result())
+    stopped = frozenset(stop)
+    key = ("gradient", asked, wanted, apart, stopped)
+    return graph.kept(key, lambda: _Backward(graph, asked, wanted, apart, stopped).result())
 
 
 def value_and_grad(
@@ -165,13 +185,14 @@ class _Backward:
     """One derivation: the old graph with its backward nodes first as they come, then put in order."""
 
     def __init__(
-        self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None, arriving: Arriving | None = None,
-        handing: Handing | None = None, apart: bool = False,
+        self, graph: Graph, of: Sequence[str], wrt: Sequence[str] | None, apart: bool = False,
+        stop: Collection[str] = (),
     ) -> None:  # fmt: skip
-        self.arriving = arriving
-        self.handing = handing
+        self.stop = stop
         self.apart = apart
         self.rules: dict[str, Rule] = {}
+        self.handed: dict[Ref, tuple[str, int]] = {}
+        self.arrived: dict[Ref, tuple[Ref, ...]] = {}
         self.old = expand_all(graph, without_rule)
         self.of = {name: self._float(name, "of") for name in of}
         names = [n for n, spec in self.old.inputs.items() if spec.kind == "float"] if wrt is None else wrt
@@ -216,7 +237,7 @@ class _Backward:
         told = f"gradient: of {listed(self.of, 5)}, by {listed(self.wrt, 5)}"
         backward = sum(node.scope == self.scope for node in graph.nodes.values())
         graph.notes = (*self.old.notes, f"{told}: added {backward} nodes in {self.scope}")
-        return Differentiated(graph, self.cotangents, outputs, self.rules)
+        return Differentiated(graph, self.cotangents, outputs, _tape(self, graph) if self.apart else None)
 
     def _marked(self) -> dict[str, str]:
         """Aliases that no name can be, by which each cotangent is found again after the passes, and what
@@ -239,8 +260,8 @@ class _Backward:
             path, dot, leaf = old.rpartition(".")
             if not new and CHECKSUM.search(leaf):  # too long to say; the scope says what it belongs to
                 names[old] = free.take(f"{path}{dot}{graph.nodes[old].op.name}")
-        graph = rename(graph, {old: new or old for old, new in names.items()}, self.scope)
-        self.rules = {new or old: self.rules[old] for old, new in names.items() if old in self.rules}
+        self.named = {old: new or old for old, new in names.items()}
+        graph = rename(graph, self.named, self.scope)
         for mark, name in marks.items():
             ref = graph.aliases.get(mark)
             if ref is not None:
@@ -292,7 +313,7 @@ class _Backward:
         in a view of the edges that carry floats, takes 7 times as long: 12.7 and 1.8 ms for 1,500 nodes.)"""
         active: set[Ref | None] = set(self.wrt.values())
         for node in self.old.nodes.values():
-            if not active.isdisjoint(node.operands):
+            if not active.isdisjoint(node.operands) and node.name not in self.stop:
                 active |= {Ref(node.name, p) for p, spec in enumerate(node.outputs) if spec.kind == "float"}
         return active
 
@@ -300,7 +321,7 @@ class _Backward:
         """Sum up what arrives at the results of a node."""
         for ref, port in zip(refs, node.ports, strict=True):
             found = self.found.pop(ref, [])
-            arrived = self._together(found if self.arriving is None else self.arriving(ref, found))
+            arrived = self._together(found)
             if arrived:
                 whole = Tensor(self.raw, arrived[0])
                 name = self.prefix + (port or node.name.rpartition(".")[2])
@@ -308,6 +329,7 @@ class _Backward:
                     own = self._free_inside(f"{name}_{left}" if left else name)
                     whole = self.raw.add(whole, Tensor(self.raw, more), name=own)
                 self.final[ref] = whole.ref
+                self.arrived[whole.ref] = tuple(arrived)
 
     def _together(self, arrived: list[Ref]) -> list[Ref]:
         """What arrives, in fewer tensors where several come from one kind of op that knows how to."""
@@ -357,16 +379,22 @@ class _Backward:
                 f"the gradient rule of {op.name} gave {type(built).__name__} for {node.name!r};"
                 f" expected a tuple of {len(operands)} cotangents, one for each operand"
             )
+        for slot, (ref, cotangent) in enumerate(zip(node.operands, built, strict=False)):
+            if ref is not None and ref in active and cotangent is not None:
+                self._check(node, slot, ref, cotangent)
+                handed = self._by_itself(cotangent, incoming) if self.apart else cotangent.ref
+                self.handed[handed] = node.name, slot
+                self.found.setdefault(ref, []).append(handed)
         if self.apart:
             for place, name in enumerate(islice(raw.nodes, count, None)):
                 self.rules[name] = Rule(op, node.name, place)
-        if self.handing is not None:
-            built = self.handing(node, incoming[0] if single else incoming, built)
-        for slot, (ref, cotangent) in enumerate(zip(node.operands, built, strict=False)):
-            if ref is not None and ref in active and cotangent is not None:
-                if self.handing is None:
-                    self._check(node, slot, ref, cotangent)
-                self.found.setdefault(ref, []).append(cotangent.ref)
+
+    def _by_itself(self, cotangent: Tensor, incoming: Sequence[Tensor | None]) -> Ref:
+        """What a rule hands on as a tensor of its own, where it is what arrived, or handed on before."""
+        ref = cotangent.ref
+        if ref in self.handed or any(t is not None and t.ref == ref for t in incoming):
+            return self.raw.broadcast(cotangent, cotangent.shape, name=self._free_inside("handed_on")).ref
+        return ref
 
     def _check(self, node: Node, slot: int, ref: Ref, cotangent: Any) -> None:
         spec = self.old.spec(ref)
@@ -394,6 +422,26 @@ class _Backward:
         """What the cotangent of a tensor is called: head0.scores → head0.d_scores."""
         path, dot, leaf = name.rpartition(".")
         return f"{path}{dot}{self.prefix}{leaf}"
+
+
+def _tape(back: _Backward, graph: Graph) -> Tape:
+    """What was noted on the way, by the names that nodes have now, of those that are left."""
+
+    def now(ref: Ref) -> Ref | None:
+        name = back.named.get(ref.node, ref.node)
+        return Ref(name, ref.port) if name in graph.nodes else None
+
+    def found(refs: Iterable[Ref]) -> Iterable[tuple[Ref, Ref]]:
+        return ((ref, new) for ref in refs if (new := now(ref)) is not None)
+
+    tensors = {new: ref for ref, own in back.final.items() if (new := now(own)) is not None}
+    called = {back.named.get(name, name): rule for name, rule in back.rules.items()}
+    rules = {name: rule for name, rule in called.items() if name in graph.nodes}
+    handed = {new: back.handed[ref] for ref, new in found(back.handed)}
+    arrived = {
+        new: tuple(arrival for _, arrival in found(back.arrived[ref])) for ref, new in found(back.arrived)
+    }
+    return Tape(back.old, tuple(back.of), tuple(back.wrt), rules, handed, arrived, tensors)
 
 
 class _DepthFirst(_Backward):

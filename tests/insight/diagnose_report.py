@@ -14,10 +14,12 @@ import time
 from functools import partial
 from random import Random
 
+import backprop
 import by_hand
 import fresh
 import gradient_mistakes
 import porting
+import twofold
 
 from graphattn import GraphError, diagnose, run
 from graphattn.builtin import specimen
@@ -214,6 +216,67 @@ def pairs(count=40):
     print(f"pairs: {named} of {done}", flush=True)
 
 
+def together(part="", count=48):
+    """Two mistakes at once of `twofold`: whether both are named, within the usual budgets."""
+    first, step = map(int, part.split("/")) if part else (0, 1)
+    graph, feeds, other = twofold.intended(), twofold.feeds(), twofold.feeds(9)
+    counts = {}
+    for wrong in twofold.cases(count)[first::step]:
+        found = diagnose(graph, feeds, {"y": twofold.layer(feeds, wrong)})
+        word = _first(found, other, {"y": twofold.layer(other, wrong)})
+        counts[word] = counts.get(word, 0) + 1
+        told = found.findings[0].phrase if found.findings else ""
+        print(f"{' + '.join(wrong):50} {word} {found.seconds:.1f}s   {told}", flush=True)
+    print(f"two at once: {counts} of {sum(counts.values())}", flush=True)
+
+
+SEEN = {"all": None, "x": ("d_x", "d_table"), "some": ("d_w_q", "d_w_1", "d_gamma1", "d_b_1")}
+"""Which gradients are observed, where there are any of these."""
+
+
+def by_hand_backward(column="all", part=""):
+    """Wrong backward passes of `backprop`, all gradients observed or some, in fewer digits or not."""
+    first, step = map(int, part.split("/")) if part else (0, 1)
+    counts = {}
+    for base, what in backprop.CASES[first::step]:
+        word, seconds, phrase = judged_backward(base, what, column)
+        counts[word] = counts.get(word, 0) + 1
+        print(f"{base:8} {what:40} {word} {seconds:.1f}s   {phrase}", flush=True)
+    print(f"backward, {column}: {counts} of {sum(counts.values())}", flush=True)
+
+
+def judged_backward(base, what, column="all"):
+    """(word, seconds of work, first phrase) of a wrong backward pass, within the usual budget."""
+    feeds, other = backprop.feeds(base), backprop.feeds(base, seed=9)
+    given, truth = backprop.gradients(base, feeds, what), backprop.gradients(base, other, what)
+    if same_tensors(given, backprop.gradients(base, feeds)):
+        return "cannot be seen", 0.0, ""
+    names = SEEN.get(column) or given
+    given = {n: v if column in SEEN else rounded(v, column) for n, v in given.items() if n in names}
+    try:
+        found = diagnose(backprop.intended(base), feeds, given, pairs=False)
+    except GraphError as error:
+        return "error", 0.0, str(error)
+    told = found.findings[0].phrase if found.findings else ""
+    return _first(found, other, {n: truth[n] for n in given}), found.seconds, told
+
+
+def same_tensors(a, b):
+    return same([a[name] for name in b], list(b.values()))  # of all together: one of them may be all 0
+
+
+def _first(found, other, truth):
+    """Whether the first finding, or one after it, gives the same on other inputs."""
+    if not found.findings or found.verdict == "harmless":
+        return found.verdict
+    for place, finding in enumerate(found.findings):
+        fed = {name: value for name, value in other.items() if name in finding.graph.inputs}
+        trace = run(finding.graph, fed, allow_nonfinite=True)
+        if same_tensors({name: trace[name] for name in truth}, truth):
+            return "named" if place else "first"
+    return "look-alike"
+
+
 def gradients():
     gradient_mistakes.report(partial(print, flush=True))
 
@@ -242,6 +305,7 @@ PARTS = {
     "declared": lambda part="": table(by_hand.LISTED, COLUMNS[:1], part, declared=False),
     "invented": lambda part="": table(by_hand.INVENTED, COLUMNS[:1], part), "fresh": freshly, "ported": ported,
     "right": right, "noise": noise, "pairs": pairs, "gradients": gradients, "times": times,
+    "together": together, "backward": by_hand_backward,
 }  # fmt: skip
 
 if __name__ == "__main__":

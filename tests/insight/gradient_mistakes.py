@@ -10,7 +10,10 @@ import by_hand
 from graphattn import GraphError, diagnose, gradient, run
 from graphattn.core.elementwise import over, times, unbroadcast
 from graphattn.insight.variants import Intended, variants
-from graphattn.passes.engine_mistakes import engine_mistakes
+from graphattn.insight.variants.derivatives import derivatives
+from graphattn.insight.variants.engine import engine
+from graphattn.insight.variants.handed import handed
+from graphattn.passes.gradient import differentiate
 from graphattn.passes.rebuild import Rebuild
 
 
@@ -258,12 +261,15 @@ def local_rules(graph, feeds):
 
 
 def engines(graph, feeds):
-    for mistake in engine_mistakes(graph.at("op"), ("y",), WRT):
+    """(what, gradients) for engines and rules that go wrong everywhere."""
+    made = differentiate(graph.at("op"), "y", WRT, apart=True)
+    intended = Intended(made.graph, feeds, tape=made.tape)
+    for variant in variants(intended, generators=(engine, handed, derivatives)):
         try:
-            trace = run(mistake.graph(), feeds)
+            trace = run(variant.rewrite.graph(made.graph), feeds, targets=NAMES)
         except GraphError:  # no graph: a transposed gradient that does not fit
             continue
-        yield mistake.phrase, {name: trace[name] for name in NAMES}
+        yield variant.phrase, {name: trace[name] for name in NAMES}
 
 
 def report(say, budget=120):

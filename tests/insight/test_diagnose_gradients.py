@@ -8,6 +8,7 @@ from op_laws import mapped
 from graphattn import Graph, diagnose, run
 from graphattn.core.errors import GraphError
 from graphattn.insight.compare import compare
+from graphattn.passes.cotangents import spelled
 from graphattn.passes.gradient import gradient
 from graphattn.testing import assert_close
 
@@ -69,6 +70,26 @@ def test_a_cotangent_goes_by_the_tensor_that_is_the_result_too(line, called):
     assert (found.verdict, found.observed) == ("right", ["d_w"])
     if not names:
         assert diagnose(line, {**feeds, called: SEED}, {"d_w": right}).verdict == "right"
+
+
+@pytest.mark.parametrize("seed", ["dY", "dout", "y.grad", "grad_output"])
+@pytest.mark.parametrize("gradient_of_w", ["dW", "W.grad", "grad_w", "w_grad", "dL/dW"])
+def test_gradients_go_by_the_names_that_people_give_them(line, seed, gradient_of_w):
+    right = run(gradient(line, of="y", wrt="w"), {"x": X, "w": W, "d_y": SEED})["d_w"]
+    found = diagnose(line, {"x": X, "w": W}, {seed: SEED, gradient_of_w: right})
+    assert (found.verdict, found.observed) == ("right", ["d_w"])
+    doubled = mapped(lambda cell: 2 * cell, right)
+    found = diagnose(line, {"x": X, "w": W}, {seed: SEED, gradient_of_w: doubled}, pairs=False)
+    assert "of two calls added up" in found.findings[0].phrase
+
+
+def test_a_name_that_two_tensors_could_have_is_none_of_a_gradient():
+    g = Graph("two")
+    a, b = g.input("w_q", (2,)), g.input("wq", (2,))
+    g.output(y=a + b)
+    assert [spelled(g, name) for name in ("dWq", "d_w_q", "d_wq", "depth", "y", "w_q.grad")] == [
+        None, "d_w_q", "d_wq", None, None, "d_w_q",
+    ]  # fmt: skip
 
 
 def test_a_tensor_of_the_shape_of_the_result_may_be_its_cotangent(line):

@@ -32,7 +32,7 @@ from ..compare.gradients import feeds_as, named_as, recorded_as
 from ..compare.reading import read
 from ..compare.recording import Recording
 from .accuracy import SINGLE, accuracy_of, if_rounded
-from .backward import Backward, differentiated
+from .backward import differentiated
 from .chance import excluded, right_by_chance
 from .classes import classes, same
 from .cut import plain
@@ -97,15 +97,14 @@ def diagnose(
     accuracy = accuracy_of([o.theirs for o in reading.observed], precision)
     rounded = [name for name, tensor in reading.recorded.items() if accuracy.rounds(tensor)]
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
-    rules = backward.rules if backward else {}
     make = partial(levels, graph, reading.observed, reading.fed)
-    stages = list(make(accuracy, declared, rounded, rules))
+    stages = list(make(accuracy, declared, rounded, backward))
     maybe = None if precision is not None else if_rounded([o.theirs for o in reading.observed], accuracy)
-    supposed = [] if maybe is None else list(make(maybe, declared, rounded, rules))
+    supposed = [] if maybe is None else list(make(maybe, declared, rounded, backward))
     with warnings.catch_warnings():  # of graphs that nobody wrote
         warnings.simplefilter("ignore")
         done = _diagnosed(
-            graph, search, stages, supposed, recording, backward, PAIRS if budget is None else budget, pairs,
+            graph, search, stages, supposed, recording, PAIRS if budget is None else budget, pairs,
             names, precision is not None,
         )  # fmt: skip
     done.notes += reading.notes
@@ -114,7 +113,7 @@ def diagnose(
 
 def _diagnosed(
     graph: Graph, search: Search, stages: list[Level], supposed: list[Level], recording: Recording,
-    backward: Backward | None, more: float, pairs: bool, names: Mapping[str, str] | None, stated: bool,
+    more: float, pairs: bool, names: Mapping[str, str] | None, stated: bool,
 ) -> Diagnosis:  # fmt: skip
     """What is seen at once; what one mistake explains, or several; then two at once, for so many `more`
     seconds. Each is looked for in the numbers as they are, then in the same if they were rounded (`supposed`).
@@ -123,19 +122,20 @@ def _diagnosed(
     if done is None and supposed and supposed[0].uncut.judge.right:
         return _right(graph, supposed[0].uncut, search)
     if done is None and not stated and (digits := _single(stages[0])):
-        return _nearly(graph, search, stages, backward, digits)
+        return _nearly(graph, search, stages, digits)
     if done is not None:
         return done
     compared = cache(partial(_compared, graph, stages[0].feeds, recording, names))
     readings, budget = [stages, supposed][: 1 + bool(supposed)], search.budget
     for reading in readings:
         search.start(budget)
-        done = _searched(graph, search, reading, backward, compared)
+        done = _searched(graph, search, reading, compared)
         if done is not None:
             return done
     if pairs and search.finished:
-        for reading in readings:
-            search.start(more)
+        until = search.seconds + more
+        for place, reading in enumerate(readings):
+            search.start((until - search.seconds) / (len(readings) - place))
             hits = look_for_pairs(search, reading)
             if hits:
                 return _found(graph, search, reading, hits)
@@ -167,12 +167,12 @@ def _at_once(graph: Graph, search: Search, stages: list[Level]) -> Diagnosis | N
 
 
 def _searched(
-    graph: Graph, search: Search, stages: list[Level], backward: Backward | None,
+    graph: Graph, search: Search, stages: list[Level],
     compare_all: Callable[[], Comparison | None],
 ) -> Diagnosis | None:  # fmt: skip
     """What one mistake explains, at any level; then several."""
     theirs = stages[0].observed
-    hits = _gradients(search, stages, backward) if backward else search.singles(stages)
+    hits = search.singles(stages)
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True) for stage in stages])
     if not hits and stages[0].stands and not search.over:
@@ -196,7 +196,7 @@ def _found(graph: Graph, search: Search, stages: list[Level], hits: list[Hit]) -
     """Mistakes that explain what was observed, unless chance does."""
     fed = stages[0].feeds
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
-    rewrites = [hit.rewrite for hit in hits if hit.level is stages[0] and hit.made is None]
+    rewrites = [hit.rewrite for hit in hits if hit.level is stages[0]]
     tells = most_telling(stages[0], rewrites[:MOST]) if len(findings) > 1 and len(rewrites) > 1 else None
     if stages[0].accuracy.supposed and not excluded(stages[0].uncut.judge, search.tried):
         done = _done("undecided", [], graph, stages[0], search)
@@ -243,14 +243,11 @@ def _single(level: Level) -> int:
     return agreeing_digits(alike.judge) if alike.judge.right else 0
 
 
-def _nearly(
-    graph: Graph, search: Search, stages: list[Level], backward: Backward | None, digits: int
-) -> Diagnosis:
+def _nearly(graph: Graph, search: Search, stages: list[Level], digits: int) -> Diagnosis:
     """A mistake that explains the little that is left, if one of the likely ones does in a moment."""
     search.start(min(search.budget, MOMENT))
     likely = (False,)
-    hits = search.engines(stages[0], backward, True) if backward else []
-    hits = hits or search.singles(stages, likely)
+    hits = search.singles(stages, likely)
     if hits:
         return _found(graph, search, stages, hits)
     done = _done("undecided", [], graph, stages[0], search)
@@ -267,13 +264,6 @@ def _undecided(why: str, graph: Graph, level: Level, search: Search) -> Diagnosi
     done = _done("undecided", [], graph, level, search)
     done.notes.append(f"{why}: expected inputs on which it is finite")
     return done
-
-
-def _gradients(search: Search, stages: list[Level], backward: Backward) -> list[Hit]:
-    """Wrong engines, then likely changes of single steps, wrong rules of whole ops, and all other changes."""
-    hits = search.engines(stages[0], backward, True) or search.singles(stages[:1], (False,))
-    hits = hits or search.engines(stages[0], backward, False)
-    return hits or search.singles(stages)
 
 
 def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
@@ -358,11 +348,11 @@ def _finding(
 ) -> Finding:
     """`alone` names the one tensor that is explained."""
     best = group[0]
-    missed = () if alone or best.made is not None else best.level.misses(best.rewrite)
+    missed = () if alone else best.level.misses(best.rewrite)
     given = [alone] if alone else [o.name for o in best.level.observed if o.name not in missed]
     found = Finding(
         best.variants, best.rewrite, best.level.whole, best.level.stands, best.error, feeds, tells=tells,
-        made=best.made, given=tuple(given), missed=tuple(missed),
+        given=tuple(given), missed=tuple(missed),
     )  # fmt: skip
     for other in group[1:]:
         words = " and ".join(variant.phrase for variant in other.variants)

@@ -7,40 +7,28 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ...core.run import run
 from ...passes.cotangents import PREFIX, asked, need_cotangent
-from ...passes.engine_mistakes import EngineMistake, engine_mistakes
-from ...passes.gradient import differentiate
-from ..compare.recording import rows_of
-from ..variants.rules import Rules
-from .judge import Judge, apart, widest, within
+from ...passes.gradient import Differentiated, Tape, differentiate
 
 
 @dataclass(frozen=True)
 class Backward:
-    """A differentiated graph, and what it was differentiated from."""
+    """A differentiated graph, its tape, and the same of its primitives, as an engine on scalars derives it."""
 
     graph: Graph
-    forward: Graph
-    of: tuple[str, ...]
-    wrt: tuple[str, ...]
-    rules: Rules
-    """Which of its nodes are steps of which rules."""
+    tape: Tape
+    fine: Callable[[], Differentiated]
 
     @property
     def gradients(self) -> tuple[str, ...]:
         """How the gradients are called."""
-        return tuple(f"{PREFIX}{name}" for name in self.wrt)
-
-    def mistakes(self, everywhere: bool) -> Iterator[EngineMistake]:
-        """Wrong engines, by whether they go wrong everywhere."""
-        return (m for m in engine_mistakes(self.forward, self.of, self.wrt) if m.everywhere is everywhere)
+        return tuple(f"{PREFIX}{name}" for name in self.tape.wrt)
 
 
 def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any]) -> Backward | None:
@@ -51,21 +39,16 @@ def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any])
     if not of:
         raise GraphError(need_cotangent(graph, wrt))
     made = differentiate(graph, of, wrt, apart=True)
-    return Backward(made.graph, graph, of, wrt, made.rules)
+    assert made.tape is not None
+    return Backward(made.graph, made.tape, lambda: _of_primitives(graph, of, wrt))
 
 
-def fits(judge: Judge, graph: Graph, feeds: Mapping[str, Any]) -> float | None:
-    """The largest difference left where a wrong engine gives what was observed, None where it does not."""
-    names = [o.name for o in judge.observed]
-    try:
-        given = {name: value for name, value in feeds.items() if name in graph.nodes}
-        trace = run(graph, given, targets=names, allow_nonfinite=True)
-    except GraphError:
-        return None
-    largest = 0.0
-    for o, rank, room in zip(judge.observed, judge.ranks, judge.strict, strict=True):
-        rows = rows_of(trace[o.name], rank)
-        if not within(rows, o.rows, widest(room, o.rows)):
-            return None
-        largest = max(largest, apart(rows, o.rows))
-    return largest
+def _of_primitives(graph: Graph, of: tuple[str, ...], wrt: tuple[str, ...]) -> Differentiated:
+    """The graph of its primitives, differentiated: the peak that a softmax takes away is a number there."""
+    fine = graph.at("primitive")
+    peaks = [
+        node.name
+        for node in fine.nodes.values()
+        if node.op.name == "reduce_max" and node.name not in graph.nodes
+    ]
+    return differentiate(fine, of, wrt, apart=True, stop=peaks)

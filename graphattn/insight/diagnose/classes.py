@@ -15,7 +15,6 @@ from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
-from ...core.run import run
 from ..variants import Intended, Rewrite, evaluate
 from ..variants.groups import numbered
 from .cut import uncut
@@ -63,7 +62,7 @@ def _costs(groups: Sequence[list[Hit]]) -> list[float]:
 
 def _left(hit: Hit) -> float:
     """How large the rest of the difference is, over all cells of the first tensor that differs."""
-    return hit.error if hit.made is not None else hit.level.judge.residual(hit.rewrite)[1]
+    return hit.level.judge.residual(hit.rewrite)[1]
 
 
 def _rounding(hit: Hit) -> float:
@@ -119,10 +118,6 @@ def _results(hit: Hit, feeds: Mapping[str, Any]) -> list[Any] | None:
     refs = [tensor.ref for tensor in level.whole.outputs.values()] or [
         intended.graph.resolve(o.name) for o in level.observed
     ]
-    if hit.made is not None:
-        given = {name: value for name, value in feeds.items() if name in hit.made.nodes}
-        trace = run(hit.made, given, targets=list(hit.made.outputs), allow_nonfinite=True)
-        return [list(nested.flat(trace[name])) for name in hit.made.outputs]
     try:
         full: Rewrite = uncut(hit.rewrite, level.whole, level.stands)
         return [list(nested.flat(value)) for value in evaluate(intended, full, refs)]

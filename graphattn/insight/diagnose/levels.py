@@ -10,14 +10,15 @@ from functools import cached_property, partial
 from typing import Any
 
 from ...core.graph import Graph, Ref
+from ...passes.gradient import Tape
 from ..variants import GENERATORS, NUMBERS, Intended, Rewrite, Variant, guises, variants
 from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
-from ..variants.rules import Rules
 from ..variants.skip import skip
 from ..variants.variant import Generator
 from .accuracy import Accuracy
+from .backward import Backward
 from .chance import numbers_tell
 from .cut import cut, uncut
 from .judge import Judge
@@ -25,6 +26,8 @@ from .observed import Observed
 
 INSIDE = 0.31
 """What it costs to believe in a mistake inside an op."""
+FORWARD = 0.1
+"""What it costs to believe in a mistake before the results, where gradients were observed."""
 COARSE = (attributes, declared, operands, skip)
 """What is done to whole composites: all else is done to what they are made of."""
 
@@ -49,8 +52,8 @@ class Level:
     """The inputs that are as exact as what was observed."""
     guise: str = ""
     """In which guise the graph is written; said before what a variant says."""
-    rules: Rules = field(default_factory=dict)
-    """Which nodes are steps of gradient rules."""
+    tape: Tape | None = None
+    """How its gradients came about, where it has some."""
     others: dict[Any, Intended] = field(default_factory=dict)
     """The whole graph on other feeds: levels that differ in what they are cut at, or held to, share it."""
 
@@ -74,7 +77,7 @@ class Level:
         graph, more, _ = self._cut
         theirs = {o.name: o.theirs.nested() for o in self.observed}
         feeds = {**self.feeds, **{name: theirs[of] for name, of in more.items()}}
-        return Intended(graph, feeds, rules=self.rules)
+        return Intended(graph, feeds, tape=self.tape)
 
     @cached_property
     def judge(self) -> Judge:
@@ -101,7 +104,9 @@ class Level:
         if self.name == "guise" and (rest or self.judge.right):
             return []  # the guise by itself is a variant at op level
         named = self.intended.graph.nodes if nodes is None else nodes
-        fresh = [name for name in named if not any(name in g.nodes for g in self.known)]
+        fresh = {name for name in named if not any(name in g.nodes for g in self.known)}
+        if self.tape is not None and nodes is None:  # a rule of an op in steps of composites is one everywhere
+            fresh.update(*(kind for kind in self.intended.kinds if not fresh.isdisjoint(kind)))
         generators = COARSE if self.name == "coarse" else GENERATORS
         if not self.declared:
             generators = tuple(g for g in generators if g is not declared)
@@ -125,8 +130,9 @@ class Level:
             for variant in variants(self.intended, fresh, generators, rest, self.name == "op")
             if all(any(below[name] >> place & 1 for name in variant.nodes) for place in reach)
         ]
+        back = set() if self.tape is None else {*self.tape.rules, *(ref.node for ref in self.tape.tensors)}
         for variant in found:
-            variant.price += self.least - 1.0
+            variant.price += self.least - 1.0 + FORWARD * (bool(back) and back.isdisjoint(variant.nodes))
             variant.guise = self.guise
         return sorted(found, key=lambda variant: variant.price)
 
@@ -138,14 +144,17 @@ def levels(
     accuracy: Accuracy,
     with_declared: bool,
     seen: Collection[str],
-    rules: Rules,
+    backward: Backward | None = None,
 ) -> Iterator[Level]:
     """The levels, in the order in which they are searched."""
     op, primitive = graph.at("op"), graph.at("primitive")
     make = partial(Level, observed=observed, feeds=feeds, accuracy=accuracy, declared=with_declared, seen=seen)
-    yield make("op", op, rules=rules)
+    yield make("op", op, tape=None if backward is None else backward.tape)
     if primitive is not op:
         yield make("primitive", primitive, known=(op,))
+    if backward is not None:
+        fine = backward.fine()
+        yield make("primitive", fine.graph, known=(op, primitive), tape=fine.tape)
     nan = any(cell != cell for o in observed for row in o.rows for cell in row)
     for words, guised in _guises(op, feeds, nan):
         yield make("guise", guised, guise=words)

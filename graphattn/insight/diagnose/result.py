@@ -38,8 +38,6 @@ class Finding:
     """Other wordings of the same function."""
     tells: Mapping[str, Any] | None = field(default=None, repr=False)
     """Inputs on which it differs from the findings before it."""
-    made: Graph | None = field(default=None, repr=False)
-    """The graph itself, where the mistake is one of the gradient's engine."""
     given: Sequence[str] = ()
     """The observed tensors that it explains."""
     missed: Sequence[str] = ()
@@ -108,7 +106,7 @@ class Finding:
     @cached_property
     def _called(self) -> tuple[Graph, dict[str, str]]:
         """The same, and how nodes are called there that stood in the way of the name of a result."""
-        return (self.made, {}) if self.made is not None else with_results(self.full.graph(self.whole))
+        return with_results(self.full.graph(self.whole))
 
     def picture(self, path: Any) -> Any:
         """Draw the graph with the mistake into an .svg, .png or .dot file, what it changes marked with ✗."""

@@ -12,11 +12,9 @@ from functools import partial
 from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
-from ...core.graph import Graph
 from ..variants import TWICE, UNLIKELY, Rewrite, Variant, solved
 from ..variants.clock import Clock
 from ..variants.groups import numbered
-from .backward import Backward, fits
 from .chance import numbers_tell
 from .levels import Level
 
@@ -38,8 +36,6 @@ class Hit:
     rewrite: Rewrite
     level: Level
     error: float
-    made: Graph | None = None
-    """The graph itself, where the mistake is no rewrite."""
 
     @property
     def price(self) -> float:
@@ -132,24 +128,6 @@ class Search:
                     other.price = variant.price + (0.01 if numbered(variant.nodes) else -0.01)
                 found.append(hit_too)
         return found
-
-    def engines(self, level: Level, backward: Backward, everywhere: bool) -> list[Hit]:
-        """The wrong engines of gradients that explain what was observed."""
-        hits: list[Hit] = []
-        for mistake in backward.mistakes(everywhere):
-            if self.over:
-                break
-            self.tried += 1
-            try:
-                graph = mistake.graph()
-            except GraphError:
-                continue
-            error = fits(level.judge, graph, level.feeds)
-            if error is not None:
-                nothing = Rewrite({}, {})
-                variant = Variant(mistake.name, mistake.phrase, 1.0, mistake.tensors, lambda: Rewrite({}, {}))
-                hits.append(Hit((variant,), nothing, level, error, graph))
-        return hits
 
     def _solved(self, level: Level, variant: Variant) -> Variant | None:
         """A variant that leaves a number open with that which was observed, if any; with that with which it

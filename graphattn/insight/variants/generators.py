@@ -11,9 +11,12 @@ from .axes import axes
 from .cache import cache
 from .constants import constants
 from .declared import declared
+from .derivatives import derivatives
+from .engine import engine
 from .folded import folded
 from .full_width import full_width
 from .groups import Group
+from .handed import handed
 from .heads import heads
 from .indices import indices
 from .intended import Intended
@@ -33,18 +36,20 @@ from .slots import slots
 from .stages import stages
 from .summands import summands
 from .swap import swap
+from .terms import terms
 from .variant import Generator, Variant
 from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, mask_numbers, operands, summands, heads, folded, full_width,
-    within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding, cache, padding,
-    tables, repeat, added, factors, shift, slots,
+    engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands, heads,
+    folded, full_width, within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding,
+    cache, padding, tables, repeat, added, factors, shift, slots, terms,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
 WIDE: tuple[Generator, ...] = (
-    skip, attributes, declared, masks, operands, heads, full_width, reading, move, sibling, constants,
+    engine, handed, derivatives, skip, attributes, declared, masks, operands, heads, full_width, reading, move,
+    sibling, constants, terms,
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 

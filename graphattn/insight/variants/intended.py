@@ -21,9 +21,10 @@ from ...core.graph import Graph, Node, Ref
 from ...core.interpreter import FAILURES, function_of
 from ...core.numbers import FLOAT
 from ...core.op import Op
+from ...passes.gradient import Tape
 from .groups import Group, kinds_of, roles_of
 from .rows import by_row
-from .rules import Rules, incoming, rule_kinds
+from .rules import incoming, tape_kinds
 from .sizes import sizes_of
 from .stream import Stream, streams_of
 
@@ -65,15 +66,16 @@ class Call:
 
 class Intended:
     """A graph with values (see the module's docstring). `values` may hold any tensors that are known;
-    the others are computed from them. `rules` says which nodes are steps of gradient rules (`rules`)."""
+    the others are computed from them. `tape` says how its gradients came about."""
 
     def __init__(
         self, graph: Graph, feeds: Mapping[str, Any], values: Mapping[Ref, Any] | None = None,
-        rules: Rules | None = None,
+        tape: Tape | None = None,
     ) -> None:  # fmt: skip
         self.graph = graph
         self.feeds = feeds
-        self.rules: Rules = rules or {}
+        self.tape = tape
+        self.rules = {} if tape is None else tape.rules
         self.order = {name: place for place, name in enumerate(graph.nodes)}
         self.calls: dict[Any, Call | GraphError] = {}
         self.values: dict[Ref, Any] = dict(values or {})
@@ -224,7 +226,7 @@ class Intended:
     @cached_property
     def kinds(self) -> dict[Group, str]:
         """Groups that are wider than a role, and what a sentence calls them."""
-        kinds = {**kinds_of(self.graph), **rule_kinds(self.graph, self.rules)}
+        kinds = {**kinds_of(self.graph), **tape_kinds(self.graph, self.tape)}
         return {group: told for group, told in kinds.items() if group not in self.roles}
 
     @cached_property

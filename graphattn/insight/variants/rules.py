@@ -1,28 +1,91 @@
 """Gradient rules as roles: what stands in one place of the rule of every node of an op.
 
-Who gets a rule wrong gets it wrong for all nodes of its op. `rules` says of which rule, for which node and in
-which place of it a backward node comes (`Differentiated.rules`).
+Who gets a rule wrong gets it wrong for all nodes of its op. The tape of a graph with derivatives says of which
+rule, for which node and in which place of it a backward node comes, and what each rule hands on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...core.graph import Graph, Ref
-from .groups import Group
+from ...passes.gradient import Rule, Tape
+from .groups import Group, spoken
 
 if TYPE_CHECKING:
-    from ...passes.gradient import Rule
     from .intended import Intended
 
-Rules = Mapping[str, "Rule"]
+ALL = ""
+"""In the place of a slot: what is handed to any."""
 
 
-def rule_kinds(graph: Graph, rules: Rules) -> dict[Group, str]:
-    """Groups of backward nodes, and what a sentence calls them: one place of a rule in all nodes of the op, in
-    those with operands of the same shapes; and every step of one op through which what arrives goes, or which
-    only computes again what is needed besides."""
+def tape_kinds(graph: Graph, tape: Tape | None) -> dict[Group, str]:
+    """Groups of backward nodes, and what a sentence calls them: what the rules of an op hand to one of its
+    operands, or to all; the steps of rules; what several paths lead to; all gradients."""
+    if tape is None:
+        return {}
+    keys: dict[tuple[str, object], list[str]] = {}
+    for ref, (node, slot) in tape.handed.items():
+        if ref.node in graph.nodes:
+            op = tape.source.nodes[node].op
+            keys.setdefault((op.name, slot), []).append(ref.node)
+            keys.setdefault((op.name, ALL), []).append(ref.node)
+    kinds = {
+        tuple(dict.fromkeys(names)): _handed_to(tape, names[0], None if slot == ALL else slot)
+        for (_, slot), names in keys.items()
+    }
+    kinds |= {shared(tape): "every cotangent of several paths", gradients(tape): "every gradient"}
+    return {group: told for group, told in {**rule_kinds(graph, tape), **kinds}.items() if len(group) > 1}
+
+
+def _handed_to(tape: Tape, name: str, slot: object) -> str:
+    node, _ = next(place for ref, place in tape.handed.items() if ref.node == name)
+    op = tape.source.nodes[node].op
+    to = "on" if not isinstance(slot, int) else f"to {op.operand_name(slot)}"
+    return f"what is handed {to} in the gradient of {op.title}"
+
+
+def handed_by(intended: Intended, group: Group) -> list[Ref]:
+    """What rules of one op hand on, where a group of nodes is what they hand to one operand, or to all."""
+    tape = intended.tape
+    found = [] if tape is None else [ref for ref in tape.handed if ref.node in group]
+    if tape is None or {ref.node for ref in found} != set(group):
+        return []
+    ops = {tape.source.nodes[tape.handed[ref][0]].op.name for ref in found}
+    return found if len(ops) == 1 else []
+
+
+def told_of(intended: Intended, group: Group) -> str:
+    """How a sentence calls what rules hand on: of every node of an op, or of some."""
+    tape = intended.tape
+    assert tape is not None
+    places = [tape.handed[ref] for ref in handed_by(intended, group)]
+    op = tape.source.nodes[places[0][0]].op
+    slots = {slot for _, slot in places}
+    to = f"to {op.operand_name(slots.pop())}" if len(slots) == 1 else "on"
+    nodes = list(dict.fromkeys(node for node, _ in places))
+    every = {node for node, _ in tape.handed.values() if tape.source.nodes[node].op is op}
+    if len(every) == len(nodes):
+        return f"what is handed {to} in the gradient of {op.title}"
+    return f"what is handed {to} in the gradient of the {op.title} {spoken(nodes)}"
+
+
+def shared(tape: Tape) -> Group:
+    """The cotangents at which more than one path arrives."""
+    return tuple(ref.node for ref, arrived in tape.arrived.items() if len(arrived) > 1)
+
+
+def gradients(tape: Tape) -> Group:
+    """The cotangents that were asked for."""
+    return tuple(dict.fromkeys(ref.node for ref in tape.gradients))
+
+
+def rule_kinds(graph: Graph, tape: Tape) -> dict[Group, str]:
+    """One place of a rule in all nodes of the op, in those with operands of the same shapes, in those that read
+    one tensor; and every step of one op through which what arrives goes, or which only computes again what is
+    needed besides."""
+    rules = tape.rules
     keys: dict[tuple[Any, ...], list[str]] = {}
     flows: set[str] = set()
     for name in graph.nodes:  # in order
@@ -37,6 +100,8 @@ def rule_kinds(graph: Graph, rules: Rules) -> dict[Group, str]:
         keys.setdefault((rule.op.name, rule.place), []).append(name)
         keys.setdefault((rule.op.name, rule.place, shapes), []).append(name)
         keys.setdefault((rule.op.name, node.op.name, name in flows), []).append(name)
+        of = graph.nodes[rule.node].operands[0]
+        keys.setdefault((rule.op.name, rule.place, of), []).append(name)
     kinds: dict[Group, str] = {}
     for key, names in keys.items():
         op, title = rules[names[0]].op.title, graph.nodes[names[0]].op.title
@@ -45,7 +110,9 @@ def rule_kinds(graph: Graph, rules: Rules) -> dict[Group, str]:
         leaf = leaves.pop() if called == "the" else title
         words = f"{called} {title}" + (f" {leaf}" if leaf != title else "")
         if len(names) > 1:
-            kinds.setdefault(tuple(names), f"{words} in the gradient of {op}")
+            of = tuple(dict.fromkeys(rules[name].node for name in names))
+            where = spoken(of) if isinstance(key[-1], Ref) else op
+            kinds.setdefault(tuple(names), f"{words} in the gradient of {where}")
     return kinds
 
 

@@ -63,13 +63,13 @@ def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
 
     def act(draft: Draft) -> None:
         for a, b in pairs:
-            _both_ways(draft, [(Ref(a.name, port), Ref(b.name, port)) for port in range(len(a.ports))])
+            both_ways(draft, [(Ref(a.name, port), Ref(b.name, port)) for port in range(len(a.ports))])
 
     words = f"with {the(intended, these)} and {spoken(those)} in each other's place"
     yield Variant("swap", words, 1.11, (*these, *those), one(intended, act))
 
 
-def _both_ways(draft: Draft, pairs: list[tuple[Ref, Ref]]) -> None:
+def both_ways(draft: Draft, pairs: list[tuple[Ref, Ref]]) -> None:
     users = draft.intended.users
     for a, b in pairs:
         for old, new in ((a, b), (b, a)):
