@@ -1,6 +1,7 @@
 """One cell at the place of a mistake: how it is computed, and how it would have been computed with the mistake.
 
-The cell is the one that differs most, of the first tensor below the change that both graphs have.
+The cell is the one that differs most, of the first tensor below the change that both graphs have, or of the
+first result where results alone are another.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def wrong_and_right(finding: Finding, place: int = 0) -> list[tuple[str, str]]:
 
 
 def _cell(right: Trace, wrong: Trace) -> tuple[str, tuple[int, ...]] | None:
-    for name in right.names:
+    for name in (*right.names, *right.graph.outputs):
         spec = right.spec(name)
         if spec.kind != "float" or name not in wrong or wrong.spec(name).shape != spec.shape:
             continue

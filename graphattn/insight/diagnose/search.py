@@ -6,6 +6,7 @@ under its plainest wording; the others are told apart by inputs on which they di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -98,12 +99,13 @@ class Search:
         """Every hit of the price band of the first one. parts: what is likely (False), the rest (True)."""
         hits: list[Hit] = []
         after = 0.0
-        everything = _by_price(levels, parts)
+        everything = _by_price(levels, parts, lambda: hits[0].price + BAND if hits else math.inf)
         for level, variant in everything:
             if hits and (variant.price > hits[0].price + BAND or self.seconds > after):
                 break
             if not self.tried % 16 and self.over:
-                self.leave(self._count(everything))
+                if not hits:
+                    self.leave(self._count(everything))
                 break
             if not self.tried % 256:
                 self.say(f"{self.tried} variants tried")
@@ -159,8 +161,11 @@ class Search:
         return Hit(chosen, rewrite, level, error)
 
 
-def _by_price(levels: Sequence[Level], which: Sequence[bool]) -> Iterator[tuple[Level, Variant]]:
-    """The variants of all levels, by price; each part of a level is made when its cheapest could be next."""
+def _by_price(
+    levels: Sequence[Level], which: Sequence[bool], most: Callable[[], float]
+) -> Iterator[tuple[Level, Variant]]:
+    """The variants of all levels, by price; each part of a level is made when its cheapest could be next, and
+    costs no more than `most`."""
     parts: list[tuple[float, Level, Callable[[], list[Variant]]]] = [
         (level.least + UNLIKELY * rest, level, partial(level.variants, rest))
         for level in levels
@@ -171,6 +176,8 @@ def _by_price(levels: Sequence[Level], which: Sequence[bool]) -> Iterator[tuple[
     heap: list[tuple[float, int, int, Level, list[Variant]]] = []
     while parts or heap:
         while parts and (not heap or heap[0][0] >= parts[0][0]):
+            if parts[0][0] > most():
+                return
             _, level, make = parts.pop(0)
             found = make()
             if found:

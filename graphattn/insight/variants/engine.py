@@ -21,6 +21,11 @@ from .rules import gradients, shared
 from .swap import both_ways
 from .variant import Variant, one
 
+ADD = "A tensor that is used more than once gets a part from each use: grad += part, not grad = part."
+ORDER = "Go back in the reverse of a topological order: a tensor hands on once, when all of its users have."
+ZERO = "Set all gradients to zero before each backward pass."
+WHOLE = "Keep it a part of the graph: no .data, .item() or .detach() on the way."
+NAMES = "Look under which name each of the two is kept."
 DECAYS = (0.1, 0.01, 0.001, 0.0001, 0.0005, 0.02)
 """What people choose for a decay of weights, and …"""
 CLIPPED = (1.0, 0.5, 5.0, 0.1, 10.0)
@@ -40,14 +45,19 @@ def engine(intended: Intended, group: Group) -> Iterator[Variant]:
     if group == gradients(tape):
         two = one(intended, lambda draft: _twice(draft, tape))
         words = "with the gradients of two calls added up, as if they were not set to zero"
-        yield Variant("not set to zero", words, 0.9, group, two)
+        yield Variant("not set to zero", words, 0.9, group, two, ZERO)
+        for ref in tape.gradients:
+            words = f"with nothing as the gradient of {tape.source.tensor_name(tape.tensors[ref])}"
+            make = one(intended, lambda draft, ref=ref: _forgotten(draft, ref))
+            yield Variant("forgotten", words, 1.0, (ref.node,), make)
         yield from _exchanged(intended, tape)
         yield from _after(intended, tape, group)
     cotangents = [ref for ref in tape.tensors if ref.node in group]
     if len(cotangents) == len(group) and not any(ref in tape.gradients for ref in cotangents):
         names = spoken([tape.source.tensor_name(tape.tensors[ref]) for ref in cotangents])
         words = f"with {names} detached from the graph: nothing goes back through it"
-        yield Variant("detached", words, 1.1, group, one(intended, lambda d: _nothing(d, cotangents)))
+        make = one(intended, lambda draft: _nothing(draft, cotangents))
+        yield Variant("detached", words, 0.97, group, make, WHOLE)
     if group == intended.siblings[group[0]]:
         yield from _swapped(intended, tape, group)
     if len(group) == 1 and group[0] in intended.graph.fed and Ref(group[0]) in tape.tensors:
@@ -61,7 +71,7 @@ def _swapped(intended: Intended, tape: Tape, group: Group) -> Iterator[Variant]:
         if intended.shape(one_way) == intended.shape(other):
             words = f"with what arrives at {a} and at {b} in each other's place"
             make = one(intended, lambda draft, pair=(one_way, other): both_ways(draft, [pair]))
-            yield Variant("swap", words, 1.15, (one_way.node, other.node), make)
+            yield Variant("swap", words, 1.15, (one_way.node, other.node), make, NAMES)
 
 
 def _exchanged(intended: Intended, tape: Tape) -> Iterator[Variant]:
@@ -71,7 +81,11 @@ def _exchanged(intended: Intended, tape: Tape) -> Iterator[Variant]:
             names = [tape.source.tensor_name(tape.tensors[ref]) for ref in (a, b)]
             words = f"with the gradients of {names[0]} and {names[1]} under each other's name"
             make = one(intended, lambda draft, a=a, b=b: _under(draft, a, b))
-            yield Variant("exchanged", words, 1.1, tuple(dict.fromkeys((a.node, b.node))), make)
+            yield Variant("exchanged", words, 1.1, tuple(dict.fromkeys((a.node, b.node))), make, NAMES)
+
+
+def _forgotten(draft: Draft, ref: Ref) -> None:
+    draft.went[ref] = zeros(draft, draft.graph.nodes[ref.node], draft.graph.spec(ref).shape)
 
 
 def _under(draft: Draft, a: Ref, b: Ref) -> None:
@@ -121,17 +135,19 @@ def _clipped(draft: Draft, tape: Tape, most: float) -> None:
 
 def _sums(intended: Intended, tape: Tape, group: Group) -> Iterator[Variant]:
     """Of all that arrives something else than the sum, everywhere."""
+    last = "with each cotangent overwritten by the last that arrives, not summed"
+    early = "with cotangents handed on before all has arrived, and again when it has"
     ways = (
-        ("overwritten", "with each cotangent overwritten by the last that arrives, not summed", 0.9, _last),
-        ("first only", "with the first cotangent that arrives alone, not the sum", 0.95, _first),
-        ("too early", "with cotangents handed on before all has arrived, and again when it has", 1.15, _so_far),
+        ("overwritten", last, 0.9, _last, ADD),
+        ("first only", "with the first cotangent that arrives alone, not the sum", 0.95, _first, ADD),
+        ("too early", early, 1.15, _so_far, ORDER),
     )
-    for kind, words, price, make in ways:
-        yield Variant(kind, words, price, group, one(intended, partial(_summed, tape=tape, make=make)))
+    for kind, words, price, make, mend in ways:
+        yield Variant(kind, words, price, group, one(intended, partial(_summed, tape=tape, make=make)), mend)
     for step, told in ((1, "from the first operand on"), (-1, "from the last operand on")):
         words = f"with all that a tensor has so far handed on whenever more arrives, {told}"
         made = one(intended, partial(_derived, tape=tape, step=step))
-        yield Variant("depth first", words, 1.2, group, made)
+        yield Variant("depth first", words, 1.2, group, made, ORDER)
 
 
 def _summed(draft: Draft, tape: Tape, make) -> None:

@@ -41,7 +41,18 @@ def handed(intended: Intended, group: Group) -> Iterator[Variant]:
     for way in WAYS:
         if any(way.fits(intended.spec(ref), intended.spec(dy)) for ref, dy in pairs):
             make = one(intended, lambda draft, way=way: _each(draft, way, pairs))
-            yield Variant("handed", f"with {way.phrase.format(what)}", way.price, group, make)
+            yield Variant(
+                "handed", f"with {way.phrase.format(what)}", way.price, group, make, _rule(intended, refs)
+            )
+
+
+def _rule(intended: Intended, refs: list[Ref]) -> str:
+    """What the rule of the op is, as its own file says it."""
+    assert intended.tape is not None
+    node, _ = intended.tape.handed[refs[0]]
+    op = intended.tape.source.nodes[node].op
+    said = (op.gradient.__doc__ or "").strip().partition("\n")[0] if op.gradient else ""
+    return f"The gradient of {op.title}: {said}" if "=" in said else ""
 
 
 def _parts(intended: Intended, group: Group, pairs: list[tuple[Ref, Ref]]) -> Iterator[Variant]:

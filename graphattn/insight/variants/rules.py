@@ -60,7 +60,10 @@ def told_of(intended: Intended, group: Group) -> str:
     """How a sentence calls what rules hand on: of every node of an op, or of some."""
     tape = intended.tape
     assert tape is not None
-    places = [tape.handed[ref] for ref in handed_by(intended, group)]
+    refs = handed_by(intended, group)
+    if len(refs) == 1 and refs[0] in tape.tensors:
+        return f"the gradient of {tape.source.tensor_name(tape.tensors[refs[0]])}"
+    places = [tape.handed[ref] for ref in refs]
     op = tape.source.nodes[places[0][0]].op
     slots = {slot for _, slot in places}
     to = f"to {op.operand_name(slots.pop())}" if len(slots) == 1 else "on"
