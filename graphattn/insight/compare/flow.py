@@ -25,10 +25,8 @@ class Flow:
         for node in graph.nodes.values():
             before: set[Ref] = set()
             for ref in node.operands:
-                if ref in self.names:
-                    before.add(ref)
-                elif ref is not None:
-                    before |= self.above[ref]
+                if ref is not None:
+                    before |= {ref} if ref in self.names else self.above[ref]
             frozen = frozenset(before)
             for port in range(len(node.ports)):
                 ref = Ref(node.name, port)
