@@ -24,6 +24,7 @@ from graphattn.core.cells import Cell, evaluate, sources
 from graphattn.core.interpreter import function_of, padded
 from graphattn.core.op import LEVELS, OPS, Op, Sample
 from graphattn.dumps.graph_text import graph_text, parse_graph
+from graphattn.passes.verify import verify
 from graphattn.passes.zoom import expand_all, fuse, zoom
 
 EPSILON = 2.0**-53
@@ -60,6 +61,11 @@ class Call:
     def values(self) -> list[Any]:
         """The operands' numbers, in the order of the slots."""
         return [None if ref is None else self.feeds[ref.node] for ref in self.node.operands]
+
+
+def levels_of(op: Op) -> tuple[str, ...]:
+    """The levels of which no two show the op in the same way: its own, and the finer ones."""
+    return LEVELS[LEVELS.index(op.level) :] if op.expand is not None else (op.level,)
 
 
 def kind_of(value: Any) -> str:
@@ -226,7 +232,7 @@ def expansion(op: Op) -> Iterator[str]:
         return
     for c in (*calls(op), *disturbed(op)):
         finest = run(c.graph, c.feeds, allow_nonfinite=True, level="primitive")
-        for level in ("block", "head", "op"):
+        for level in levels_of(op)[:-1]:
             trace = run(c.graph, c.feeds, allow_nonfinite=True, level=level)
             for name in c.names:
                 if not same_bits(trace[name], finest[name]):
@@ -480,13 +486,14 @@ def axis_names(op: Op) -> Iterator[str]:
     """With any operands unnamed, or named each in its own way, the shape rule names the axes as the expansion
     does; fuse(zoom(g)) == g; and a graph is read back from its text."""
     for i, sample in enumerate(op.samples):
-        for j, names in enumerate(_namings(op.name, sample)):
+        namings = list(_namings(op.name, sample))
+        for j, names in enumerate(namings):
             try:
                 c = call(op, sample, f"{op.name}, sample {i}, naming {j}", names)
             except GraphError:  # names that do not go together
                 continue
             c.graph.output(**{f"result{port}": tensor for port, tensor in enumerate(c.outputs)})
-            for level in LEVELS if len(sample.operands) <= MANY else ("primitive",):
+            for level in levels_of(op) if len(sample.operands) <= MANY else ("primitive",):
                 fine = zoom(c.graph, level)
                 told = f"{c.what}, level {level}"
                 for tensor in c.outputs:
@@ -495,13 +502,16 @@ def axis_names(op: Op) -> Iterator[str]:
                         yield f"{told}: {tensor.name} is {tensor.spec}, and its expansion is {was}"
                 if fuse(fine) != c.graph:
                     yield f"{told}: fuse(zoom(g)) is not g: {fuse(fine).notes}"
+                if j < len(namings) - 2:  # the last two have axes of every kind
+                    continue
+                yield from (f"{told}: {finding}" for finding in verify(fine).problems)
                 if OPS.get(op.name) is op and parse_graph(graph_text(fine)) != fine:
                     yield f"{told}: the text gives another graph"
 
 
 def _namings(seed: str, sample: Sample) -> Iterator[list[tuple[str | None, ...] | None]]:
     """Axes for each operand: all combinations of named by size and unnamed, then some axes named, then names
-    that no other operand has."""
+    that no other operand has, then some that others have too, whatever their sizes."""
     shapes = [() if value is None else nested.shape_of(value) for value in sample.operands]
     dice = random.Random(seed)
     few = len(shapes) <= MANY
@@ -511,6 +521,7 @@ def _namings(seed: str, sample: Sample) -> Iterator[list[tuple[str | None, ...] 
     for _ in range(2 * MANY if few else MANY):
         yield [tuple(dice.choice((f"axis{n}", None)) for n in shape) for shape in shapes]
     yield [tuple(f"x{slot}_{place}" for place in range(len(shape))) for slot, shape in enumerate(shapes)]
+    yield [tuple(dice.choices((None, None, "token", "feature", "head"), k=len(shape))) for shape in shapes]
 
 
 def rest(op: Op) -> Iterator[str]:

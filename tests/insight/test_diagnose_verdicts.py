@@ -25,15 +25,22 @@ def block():
     return given.graph, given.feeds, run(given.graph, given.feeds)
 
 
-def test_one_more_on_all_visible_scores_is_harmless(block):
-    graph, feeds, right = block
-    raised = mapped(lambda v: v + 1, right["attention.head0.scaled"])
-    found = diagnose(graph, feeds, {"attention.head0.scaled": raised, "Y": right["Y"]}, budget=60)
+@pytest.fixture
+def small():
+    given = specimen("attention", n=3, d=4, causal=True)
+    return given.graph, dict(given.feeds)
+
+
+def test_one_more_on_all_visible_scores_is_harmless(small):
+    graph, feeds = small
+    right = run(graph, feeds)
+    raised = mapped(lambda v: v + 1, right["scaled"])
+    found = diagnose(graph, feeds, {"scaled": raised, "out": right["out"]}, budget=60)
     assert found.verdict == "harmless" and found.agrees and found.findings
-    assert str(found).startswith("harmless: something in attention.head0.scaled, Y differs")
+    assert str(found).startswith("harmless: something in scaled, out differs")
     assert found.text("none") == "right, but for what does not matter\n"
-    again = run(found.findings[0].graph, feeds)["Y"]
-    assert all(math.isclose(a, b, abs_tol=1e-12) for p, q in zip(again, right["Y"], strict=True)
+    again = run(found.findings[0].graph, feeds)["out"]
+    assert all(math.isclose(a, b, abs_tol=1e-12) for p, q in zip(again, right["out"], strict=True)
                for a, b in zip(p, q, strict=True))  # fmt: skip
 
 
@@ -67,12 +74,6 @@ def test_nothing_but_nan_has_suspects_and_no_name(block):
         "\n           ", " "
     )
     assert found.data()["look at"] == found.look_at
-
-
-@pytest.fixture
-def small():
-    given = specimen("attention", n=3, d=4, causal=True)
-    return given.graph, dict(given.feeds)
 
 
 @pytest.mark.parametrize("theirs", [math.nan, math.inf, 0.5])

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from every_op import every_op
-from op_laws import calls, disturbed, emptied
+from op_laws import calls, disturbed, emptied, levels_of
 from why_laws import cells, problems
 
 import graphattn.ops  # noqa: F401  (fills the registry)
@@ -17,12 +17,17 @@ SAMPLED = sorted(name for name, op in OPS.items() if op.samples)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["block", "head", "op", "primitive"])
-@pytest.mark.parametrize("name", SAMPLED)
-def test_recomputes(name, level):
-    op = OPS[name]
+@pytest.mark.parametrize(
+    "op, level",
+    [
+        pytest.param(OPS[name], level, id=f"{name}-{level}")
+        for name in SAMPLED
+        for level in levels_of(OPS[name])
+    ],
+)
+def test_recomputes(op, level):
     whole = op.level in ("head", "block")
-    samples = random.Random(f"{name} {level}").sample(
+    samples = random.Random(f"{op.name} {level}").sample(
         found := [*calls(op), *disturbed(op, 1)], min(4, len(found))
     )
     for c in samples if whole else found:

@@ -207,7 +207,7 @@ def test_a_spreadsheet_computes_the_same_numbers(tmp_path):
     """Block, primitives, gradients, the toy model, every op's samples; an edited input, a flipped mask cell."""
     from graphattn.weights.toy_induction import toy_induction
 
-    s = specimen("block", n=4, d=8, heads=2, causal=True)
+    s = specimen("block", n=4, d=4, heads=2, causal=True)
     edited = {
         **s.feeds,
         "X": [[cell + (i == j == 1) for j, cell in enumerate(row)] for i, row in enumerate(s.feeds["X"])],
@@ -227,7 +227,7 @@ def test_a_spreadsheet_computes_the_same_numbers(tmp_path):
         "edited": run(s.graph, edited),
         "flipped": s.run(patch={mask: flipped}),
         "gradient": run(gradient(norm, of="y"), feed),
-        "toy": toy_induction().run(),
+        "toy": toy_induction("abab").run(),
         "samples": run(graph, feeds, allow_nonfinite=True),
     }
     files = []
@@ -252,7 +252,7 @@ def test_a_spreadsheet_computes_the_same_numbers(tmp_path):
 def test_a_trained_head_and_all_gradients_of_a_block(tmp_path):
     from graphattn.weights.extract import extract
 
-    s = specimen("block", n=4, d=8, heads=2, causal=True)
+    s = specimen("block", n=3, d=4, heads=2, causal=True)
     traces = {
         "minilm": extract(DATA / "minilm_L0H2_prevtoken.safetensors").run(),
         "backward": run(gradient(s.graph, of="Y"), {**s.feeds, "d_Y": s.feeds["X"]}),
