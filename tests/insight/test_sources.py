@@ -114,11 +114,11 @@ def squeezed(found):
 
 
 @pytest.mark.slow
-def test_every_score_of_the_toy(toy):
+def test_scores_of_every_query_of_the_toy(toy):
     for layer in range(2):
         for head in range(2):
             for q in range(11):
-                for k in range(q + 1):
+                for k in sorted({0, q // 2, q}):
                     squeezed(toy.sources(f"layer{layer}.attention.head{head}.scaled", q, k))
 
 

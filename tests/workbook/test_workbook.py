@@ -69,23 +69,23 @@ def formulas(data):
 def fits(op, sample):
     """Whether a spreadsheet can hold what goes in and what comes out; sums that cancel are 0 there."""
     graph, feeds = Graph("one"), {}
-    place(graph, feeds, op, sample)
+    place(graph, feeds, op, sample, "y")
     trace = run(graph, feeds, allow_nonfinite=True)
     return all(
         cell == -math.inf or abs(cell) < 1e15 for name in trace.names for cell in nested.flat(trace[name])
     )
 
 
-def place(graph, feeds, op, sample):
+def place(graph, feeds, op, sample, name):
     operands = []
     for slot, operand in enumerate(sample.operands):
         if operand is None:
             operands.append(None)
             continue
         kind = kind_of(operand)
-        operands.append(graph.input(f"x{slot}", nested.shape_of(operand, "x"), kind=kind))
+        operands.append(graph.input(f"{name}_x{slot}", nested.shape_of(operand, "x"), kind=kind))
         feeds[operands[-1].name] = operand
-    graph.apply(op, *operands, **sample.attributes, name="y")
+    graph.apply(op, *operands, **sample.attributes, name=name)
 
 
 def samples():
@@ -95,8 +95,7 @@ def samples():
         for sample in op.samples:
             if fits(op, sample):
                 count += 1
-                with graph.scope(f"sample{count}"):
-                    place(graph, feeds, op, sample)
+                place(graph, feeds, op, sample, f"sample{count}")
     assert count > 200
     return graph, feeds
 
