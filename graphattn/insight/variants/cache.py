@@ -11,6 +11,7 @@ from ...core.graph import Node, Ref
 from .draft import Draft
 from .groups import Group, spoken
 from .intended import Intended
+from .once_more import by_position, through
 from .variant import Variant, like, one, tensor
 
 Join = Callable[[Draft, Node, Ref, Ref], Sequence[Ref]]
@@ -59,6 +60,8 @@ def _twins(intended: Intended, node: Node) -> tuple[Node, ...]:
 def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, float, Join]]:
     past, new = node.operands
     assert past is not None and new is not None
+    yield from _by_heads(intended, node, past)
+    yield from _made_again(intended, past, new)
     count, more = intended.spec(past).shape[-2], intended.spec(new).shape[-2]
     if not count or not more:
         return
@@ -69,6 +72,23 @@ def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, float, Join]]:
     def nothing(draft: Draft, near: Node, ref: Ref) -> Ref:
         return draft.add("scale", [rows(draft, near, ref, ":1")], {"multiply": 0}, near=near, name="empty")
 
+    yield (
+        "the first new row written over the last earlier one too,", 1.4,
+        lambda d, n, a, b: [*([rows(d, n, a, ":-1")] if count > 1 else []), rows(d, n, b, ":1"), b],
+    )  # fmt: skip
+    yield (
+        "the last new row written over the first earlier one too,", 1.4,
+        lambda d, n, a, b: [rows(d, n, b, "-1:"), *([rows(d, n, a, "1:")] if count > 1 else []), b],
+    )  # fmt: skip
+    yield (
+        "the last new row not written, the last earlier one in its slot,", 1.35,
+        lambda d, n, a, b: [a, *([] if more == 1 else [rows(d, n, b, ":-1")]), rows(d, n, a, "-1:")],
+    )  # fmt: skip
+    if count > 1:
+        yield (
+            "the last earlier row not written, the one before it in its slot,", 1.35,
+            lambda d, n, a, b: [rows(d, n, a, ":-1"), rows(d, n, a, "-2:-1"), b],
+        )  # fmt: skip
     yield (
         "the new rows written one slot early, the last slot empty,", 1.3,
         lambda d, n, a, b: [rows(d, n, a, ":-1"), b, nothing(d, n, b)],
@@ -84,6 +104,56 @@ def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, float, Join]]:
                 f"the earlier rows one slot {told}, around the end,", 1.4,
                 lambda d, n, a, b, s=step: [rows(d, n, a, f"{-s}:"), rows(d, n, a, f":{-s}"), b],
             )  # fmt: skip
+
+
+def _by_heads(intended: Intended, node: Node, past: Ref) -> Iterator[tuple[str, float, Join]]:
+    """The earlier rows with their heads in another order, or laid out as heads × tokens."""
+    spec, cuts = intended.spec(past), intended.users.get(Ref(node.name), ())
+    heads = {len(intended.graph.nodes[name].ports) for name, _ in cuts}
+    for h in (h for h in heads if h > 1 and spec.rank == 2 and spec.shape[-1] % h == 0):
+        shape = (spec.shape[0], spec.shape[1] // h)
+
+        def reverse(d: Draft, n: Node, a: Ref, b: Ref, h: int = h) -> list[Ref]:
+            cut = _parts(d, n, a, h, -1)
+            return [d.add("concat", cut[::-1], {"axis": -1}, near=n, name="heads"), b]
+
+        def laid_out(
+            d: Draft, n: Node, a: Ref, b: Ref, h: int = h, shape: tuple[int, ...] = shape
+        ) -> list[Ref]:
+            flat = d.add("reshape", [a], {"shape": (h * shape[0], shape[1])}, near=n, name="by_head")
+            return [d.add("concat", _parts(d, n, flat, h, 0), {"axis": -1}, near=n, name="heads"), b]
+
+        yield "the heads of the earlier rows in reverse order", 1.4, reverse
+        yield "the earlier rows read as heads × tokens × features", 1.35, laid_out
+
+
+def _parts(draft: Draft, near: Node, ref: Ref, parts: int, axis: int) -> list[Ref]:
+    """A tensor in equal parts."""
+    cut = draft.add("split", [ref], {"parts": parts, "axis": axis}, near=near, name="parts")
+    return [Ref(cut.node, port) for port in range(parts)]
+
+
+def _made_again(intended: Intended, past: Ref, new: Ref) -> Iterator[tuple[str, float, Join]]:
+    """What is done to new rows by their positions is done to earlier ones too, or once more."""
+    count, more = intended.spec(past).shape[-2], intended.spec(new).shape[-2]
+    chain = by_position(intended, new)
+    step = next((s for s in chain if len(s.operands) > 1), None)
+    if step is None:
+        return
+    told = f"through the {step.op.title} once more"
+
+    def again(d: Draft, n: Node, ref: Ref, rows: int, first: int) -> Ref:
+        return through(d, n, ref, chain, more, rows, first)
+
+    yield f"the earlier rows {told}, from position 0,", 1.3, lambda d, n, a, b: [again(d, n, a, count, 0), b]
+    yield (
+        f"the earlier rows {told}, from position {count},", 1.4,
+        lambda d, n, a, b: [again(d, n, a, count, count), b],
+    )  # fmt: skip
+    yield (
+        f"earlier and new rows {told},", 1.35,
+        lambda d, n, a, b: [again(d, n, a, count, 0), again(d, n, b, more, count)],
+    )  # fmt: skip
 
 
 def _joining(nodes: Sequence[Node], join: Join) -> Callable[[Draft], None]:

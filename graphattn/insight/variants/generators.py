@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from .added import added, factors, tables
+from .angles import angles
 from .attributes import attributes
 from .axes import axes
 from .cache import cache
@@ -43,7 +44,7 @@ from .within_tokens import within_tokens
 GENERATORS: tuple[Generator, ...] = (
     engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands, heads,
     folded, full_width, within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding,
-    cache, padding, tables, repeat, added, factors, shift, slots, terms,
+    angles, cache, padding, tables, repeat, added, factors, shift, slots, terms,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 

@@ -4,7 +4,7 @@ too long; a table of positions is read from its other end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ...core import nested
 from ...core.graph import Node, Ref
@@ -32,6 +32,16 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             words = "with {the} counted from 0"
         price = (1.3 if node.op.fed else 1.2) + 0.1 * (abs(step) > 1)
         yield Option(step, words, price, _adding(step))
+    if node.op.fed and node.outputs[0].rank and node.outputs[0].shape[-1] > 1:
+        last = node.outputs[0].shape[-1] - 1
+        for told, at in (
+            ("those of the place before each, the first repeated", ("...,:1", "...,:-1")),
+            ("those of the place after each, the last repeated", ("...,1:", f"...,{last}:")),
+            ("those of the place before each, the last at the first", (f"...,{last}:", "...,:-1")),
+            ("those of the place after each, the first at the last", ("...,1:", "...,:1")),
+            ("in reverse order", ("..., ::-1",)),
+        ):
+            yield Option(told, f"with {{the}} {told}", 1.35, _cut(at))
     if not node.operands and not node.op.fed and len(set(known)) > 1:
         words = "with {the} in reverse order"
         yield Option("reverse", words, 1.5, _reversed)
@@ -42,6 +52,20 @@ def _adding(step: int) -> Callable[[Draft, Node], None]:
         number = draft.add("constant", [], {"value": (step,)}, near=node, name="step")
         made = draft.add("add", [Ref(node.name), number], near=node, name="moved")
         draft.redirect(Ref(node.name), made, apart_from=(made.node,))
+
+    return apply
+
+
+def _cut(at: Sequence[str]) -> Callable[[Draft, Node], None]:
+    """Pieces of the whole numbers, one after another."""
+
+    def apply(draft: Draft, node: Node) -> None:
+        before = set(draft.nodes)
+        pieces = [draft.add("slice", [Ref(node.name)], {"at": a}, near=node, name="piece") for a in at]
+        made = pieces[0]
+        if len(pieces) > 1:
+            made = draft.add("concat", pieces, {"axis": -1}, near=node, name="moved")
+        draft.redirect(Ref(node.name), made, apart_from=set(draft.nodes) - before)
 
     return apply
 

@@ -220,6 +220,14 @@ class Intended:
         return alike
 
     @cached_property
+    def scoped(self) -> dict[tuple[str | None, str], list[Node]]:
+        """The nodes of each scope, by op."""
+        found: dict[tuple[str | None, str], list[Node]] = {}
+        for node in self.graph.nodes.values():
+            found.setdefault((node.scope, node.op.name), []).append(node)
+        return found
+
+    @cached_property
     def roles(self) -> list[Group]:
         return roles_of(self.graph)
 

@@ -177,6 +177,9 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
     place = own.index(node.name)
     called = node.op.operand_name(slot)
     rule = intended.rules.get(node.name)
+    for place, other in enumerate(_of_partners(intended, node, slot, ref)):
+        words = f"with {{new}} {_for(node, f'{{{slot}}}', called)} {{the}}"
+        yield Option((slot, "partner", place), words, 1.3, _taking(slot, other), other)
     for other in _alike(intended, node, ref):
         name = tensor(intended, other)
         price = _distance(intended, ref, other)
@@ -189,6 +192,23 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
             yield Option((slot, *related), told, price, apply, other)
         for key, words in rules.related(intended, rule, other) if rule is not None else ():
             yield Option((slot, *key), f"with {words} as {called} of {{the}}", price - 0.01, apply)
+
+
+def _of_partners(intended: Intended, node: Node, slot: int, ref: Ref) -> list[Ref]:
+    """What steps of the op in the same scope take there, if nothing but its length is another: for keys what
+    queries are made of."""
+    spec, found = intended.spec(ref), dict[Ref, None]()
+    if spec.rank < 2 or node.scope is None or intended.graph.nodes[ref.node].op.drawn == "inside":
+        return []
+    for other in intended.scoped.get((node.scope, node.op.name), ()):
+        taken = other.operands[slot] if len(other.operands) > slot else None
+        if taken is None or intended.depends(taken.node, on=node.name):
+            continue
+        its = intended.spec(taken)
+        alike = (its.rank, its.kind) == (spec.rank, spec.kind) and its.shape[-1] == spec.shape[-1]
+        if alike and its.shape != spec.shape:
+            found[taken] = None
+    return list(found)
 
 
 def _for(node: Node, name: str, called: str) -> str:
