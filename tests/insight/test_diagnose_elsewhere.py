@@ -99,3 +99,38 @@ def targets(bad):
 
 def test_targets_of_the_place_after():
     said(targets, "after", "with ids those of the place after each, the last repeated", ids=[2, 0, 3])
+
+
+def pooled(bad):
+    """A sum over the features of one row, or of others."""
+    g = Graph("pooled")
+    x = g.input("x", (4, D), ("token", "feature"))
+    made = g.linear(g.tanh(x, name="act"), g.parameter("w", (D, D)), name="made")
+    if bad == "residual":
+        made = g.add(made, x)
+    if bad == "norm":
+        made = g.rmsnorm(made)
+    if bad == "unit":
+        made = g.divide(made, g.sqrt(g.reduce_sum(g.multiply(made, made))))
+    if bad == "last":
+        row = g.slice(made, "3:4")
+    elif bad in ("mean", "others"):
+        row = g.reduce_mean(made if bad == "mean" else g.slice(made, "1:"), axis=0)
+    else:
+        row = g.slice(made, "0:1", name="row")
+    mean = g.reduce_mean(g.slice(made, "1:") if bad == "but one" else made, axis=0, name="mean")
+    g.output(y=g.concat(row, mean))
+    return g
+
+
+@pytest.mark.parametrize("bad, words", [
+    ("last", "with the last row of made as the slice row ([0:1])"),
+    ("mean", "with the mean of all rows of made as the slice row ([0:1])"),
+    ("others", "with the mean of all rows but the first of made as the slice row ([0:1])"),
+    ("but one", "with the reduce_mean mean over all but the first"),
+    ("residual", "with x added to the linear made too"),
+    ("norm", "with RMSNorm, without parameters, of the linear made"),
+    ("unit", "with the rows of the linear made divided by their length"),
+])  # fmt: skip
+def test_other_rows_a_residual_and_a_norm_too_many(bad, words):
+    said(pooled, bad, words)

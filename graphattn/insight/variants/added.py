@@ -52,7 +52,44 @@ def _left_to_maker(intended: Intended, node: Node) -> bool:
     )  # fmt: skip
 
 
+def norms() -> list[Op]:
+    """The ops that need one tensor alone, and give its rows normalized."""
+    found = []
+    for op in OPS.values():
+        needed = [name for name, p in op.parameters.items() if p.required]
+        if op.family == "norm" and op.kernel is not None and needed == [op.operands[0].name]:
+            found.append(op)
+    return found
+
+
+def _normalized(intended: Intended, node: Node) -> Iterator[Option]:
+    """The rows of what a part of a model gives, normalized or of length 1."""
+    spec = node.outputs[0]
+    if len(node.ports) > 1 or spec.kind != "float" or spec.rank < 2 or node.op.drawn == "inside":
+        return
+    if (
+        intended.is_inside(node)
+        or node.op.family in ("norm", "mask", "softmax")
+        or intended.is_known(node.name)
+    ):
+        return
+    for op in norms():
+        words = f"with {op.title}, without parameters, of {{the}}"
+        yield Option(("norm", op.name), words, 1.8, _applying(op, 0, {}))
+    yield Option("unit", "with the rows of {the} divided by their length", 1.8, _unit)
+
+
+def _unit(draft: Draft, node: Node) -> None:
+    ref = Ref(node.name)
+    square = draft.add("multiply", [ref, ref], near=node, name="square")
+    total = draft.add("reduce_sum", [square], {"axis": -1}, near=node, name="total")
+    length = draft.add("sqrt", [total], near=node, name="length")
+    made = draft.add("divide", [ref, length], near=node, name="unit")
+    draft.redirect(ref, made, apart_from=(square.node, made.node))
+
+
 def _functions(intended: Intended, node: Node) -> Iterator[Option]:
+    yield from _normalized(intended, node)
     for port, spec in enumerate(() if node.op.moves and node.operands else node.outputs):
         if spec.kind != "float" or not spec.rank:
             continue

@@ -27,8 +27,10 @@ from .move import move
 from .numbers import numbers
 from .operands import operands
 from .padding import padding
+from .pooling import pooling
 from .reading import reading
 from .repeat import repeat
+from .residual import residual
 from .rounding import rounding
 from .shift import shift
 from .sibling import sibling
@@ -44,7 +46,7 @@ from .within_tokens import within_tokens
 GENERATORS: tuple[Generator, ...] = (
     engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands, heads,
     folded, full_width, within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding,
-    angles, cache, padding, tables, repeat, added, factors, shift, slots, terms,
+    angles, cache, padding, pooling, tables, repeat, residual, added, factors, shift, slots, terms,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
@@ -54,7 +56,7 @@ WIDE: tuple[Generator, ...] = (
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 
-LATE: tuple[Generator, ...] = (repeat, added, factors, shift, slots)
+LATE: tuple[Generator, ...] = (repeat, residual, added, factors, shift, slots)
 """Those whose variants are all unlikely."""
 NUMBERS: tuple[Generator, ...] = (numbers,)
 """What leaves a number open: tried last, for each takes several evaluations."""
