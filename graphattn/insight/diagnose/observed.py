@@ -110,18 +110,22 @@ def _place(
     graph: Graph, recording: Recording, fed: Mapping[str, Any], names: Mapping[str, str],
     left: list[Recorded], found: dict[Ref, Observed], backward: bool,
 ) -> list[str]:  # fmt: skip
-    """Find tensors whose names the graph does not have, in turn: as compare does by name, the one result that
-    is left and has its shape (`backward`, where gradients were observed, that may be its cotangent), by value.
-    What no tensor of the graph is is told."""
+    """Find tensors whose names the graph does not have, in turn: as compare does by name, the only one for the
+    one result that is left and has its shape (`backward`, where gradients were observed, that may be its
+    cotangent), by value, and the only one that is left for a result. What no tensor of the graph is is told."""
     alignment = align(of_trace(run(graph, fed, allow_nonfinite=True)), recording, names)
     fits = [
         pair for pair in alignment.pairs if pair.reference.shape == graph.spec(graph.resolve(pair.key)).shape
     ]
-    for how in (("mapping", "name"), *(() if backward else ((),)), ("value",)):
+    by_shape: list[tuple[str, ...]] = [] if backward else [()]
+    for how in (("mapping", "name"), *by_shape, ("value",), *by_shape):
         more: list[Recorded] = []
         for tensor in left:
             pairs = [pair for pair in fits if pair.other == tensor.name and pair.how.startswith(how)]
-            if not (_by_pairs(graph, pairs, names, found) if how else _by_shape(graph, tensor, found)):
+            alone = sum(_squeezed(other.shape) == _squeezed(tensor.shape) for other in left) == 1
+            if not (
+                _by_pairs(graph, pairs, names, found) if how else alone and _by_shape(graph, tensor, found)
+            ):
                 more.append(tensor)
         left = more
     if left and not found:
