@@ -10,6 +10,7 @@ from op_laws import mapped
 
 from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import specimen
+from graphattn.core.rounded import FORMATS
 from graphattn.insight.compare import compare
 
 PRINTS = {"4 decimals": lambda c: round(c, 4), "6 digits": lambda c: float(f"{c:.6g}")}
@@ -214,6 +215,40 @@ def test_numbers_of_tokens_in_yours_are_fed():
     assert diagnose(g, None, seen).verdict == "right"
     found = diagnose(g, None, {**seen, "y": [rows[1], rows[3], rows[1]]}, budget=1, pairs=False)
     assert not found.agrees
+
+
+def test_of_several_tensors_of_one_shape_none_is_taken_for_the_result_unasked():
+    given = specimen("multi-head", n=3, d=4, heads=2)
+    right = run(given.graph, given.feeds)
+    seen = {**given.feeds, "context_layer": right["concat"], "attn_output": right["proj"]}
+    assert diagnose(given.graph, None, seen).verdict == "right"
+    wrong = {**seen, "attn_output": mapped(lambda x: 1.5 * x, right["proj"])}
+    found = diagnose(given.graph, None, wrong, pairs=False, budget=0.2)
+    assert not found.agrees and set(found.observed) == {"concat", "Y"}
+
+
+@pytest.mark.parametrize("told", [", dtype=float32", ""])
+def test_a_text_of_float32_is_right_or_undecided(told, tmp_path):
+    given = specimen("attention", n=4, d=6)
+    single = FORMATS["float32"].round
+    fed = {name: mapped(single, value) for name, value in given.feeds.items()}
+    out = run(given.graph, fed, numbers="float32", level="primitive")["out"]
+    text = "".join(
+        f"{name} = array({mapped(lambda x: float(f'{x:.8g}'), value)}{told})\n"
+        for name, value in {**fed, "out": out}.items()
+    )
+    (tmp_path / "t.txt").write_text(text, "utf-8")
+    found = diagnose(given.graph, None, tmp_path / "t.txt", pairs=False)
+    assert found.verdict in ("right", "right" if told else "undecided") and not found.findings, str(found)
+
+
+def test_numbers_that_were_rounded_and_then_float32_are_printed_inputs_too():
+    given = specimen("attention", n=4, d=6)
+    right = {**given.feeds, "out": run(given.graph, given.feeds)["out"]}
+    printed = {
+        name: mapped(lambda x: FORMATS["float32"].round(round(x, 4)), value) for name, value in right.items()
+    }
+    assert diagnose(given.graph, None, printed).verdict == "right"
 
 
 @pytest.mark.slow

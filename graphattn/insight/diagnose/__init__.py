@@ -31,7 +31,7 @@ from ..compare.comparison import Comparison
 from ..compare.gradients import feeds_as, named_as, recorded_as
 from ..compare.reading import read
 from ..compare.recording import Recording
-from .accuracy import SINGLE, accuracy_of, if_rounded
+from .accuracy import SINGLE, Accuracy, accuracy_of, if_rounded
 from .backward import differentiated
 from .chance import excluded, right_by_chance
 from .classes import classes, same
@@ -95,12 +95,15 @@ def diagnose(
         graph, fine = backward.graph, backward.graph.at("op")
     reading = read_observed(fine, recording, feeds, backward.gradients if backward else (), names)
     accuracy = accuracy_of([o.theirs for o in reading.observed], precision)
-    rounded = [name for name, tensor in reading.recorded.items() if accuracy.rounds(tensor)]
     search = Search(SINGLES if budget is None else budget, say or (lambda text: None))
-    make = partial(levels, graph, reading.observed, reading.fed)
-    stages = list(make(accuracy, declared, rounded, backward))
+
+    def make(exact: Accuracy) -> list[Level]:
+        rounded = [name for name, tensor in reading.recorded.items() if exact.rounds(tensor)]
+        return list(levels(graph, reading.observed, reading.fed, exact, declared, rounded, backward))
+
+    stages = make(accuracy)
     maybe = None if precision is not None else if_rounded([o.theirs for o in reading.observed], accuracy)
-    supposed = [] if maybe is None else list(make(maybe, declared, rounded, backward))
+    supposed = [] if maybe is None else make(maybe)
     with warnings.catch_warnings():  # of graphs that nobody wrote
         warnings.simplefilter("ignore")
         done = _diagnosed(
@@ -236,10 +239,13 @@ def _right(graph: Graph, level: Level, search: Search) -> Diagnosis:
 
 
 def _single(level: Level) -> int:
-    """To how many digits numbers of float64 agree that are right as float32 computes; 0 if they are not."""
-    if level.accuracy.computed >= SINGLE.computed or level.accuracy.half:
+    """To how many digits numbers of float64, given with many digits or in full, agree that are right as
+    float32 computes; 0 if they are not."""
+    accuracy = level.accuracy
+    if accuracy.computed >= SINGLE.computed or accuracy.coarse:
         return 0
-    alike = replace(level.uncut, accuracy=SINGLE)
+    single = replace(SINGLE, half=accuracy.half, relative=max(SINGLE.relative, accuracy.relative))
+    alike = replace(level.uncut, accuracy=single)
     return agreeing_digits(alike.judge) if alike.judge.right else 0
 
 

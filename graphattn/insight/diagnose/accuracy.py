@@ -13,14 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from ...core.errors import GraphError
+from ...core.rounded import Format
 from ..compare.masked_cells import is_masked
-from ..compare.precision import PRECISIONS, held, precision_of
+from ..compare.precision import FLOAT64, PRECISIONS, held, precision_of
 from ..compare.printed import (
     EXACT,
     EXACT_DIGITS,
     Print,
+    before_float32,
     in_full,
     most_decimals,
     print_of_float32,
@@ -29,6 +32,7 @@ from ..compare.printed import (
 from ..compare.recording import Recorded
 
 DOUBLE = 2.0**-53
+bits = attrgetter("bits")
 MOST_DECIMALS = 8
 """Numbers that need more decimals were not rounded by anyone."""
 
@@ -49,7 +53,7 @@ class Accuracy:
 
     def rounds(self, tensor: Recorded) -> bool:
         """Whether a tensor that is fed has the print of what was observed: with fewer digits it is exact."""
-        shown, cells = self.shown, tensor.flat
+        shown, cells = self.shown, before_float32(tensor.flat) or tensor.flat
         if shown.exact or not in_full(cells, EXACT_DIGITS - 1):
             return False
         if shown.kind == "significant":
@@ -79,21 +83,36 @@ def accuracy_of(tensors: Sequence[Recorded], given: str | int | None = None) -> 
         raise GraphError(f"precision is {given!r}; expected a format such as float32, or a number of decimals")
     if isinstance(given, int):
         return _printed(given)
-    fmt = held(tensors) if given is None else precision_of(given)
+    fmt = _held_or_told(tensors) if given is None else precision_of(given)
     unit = 2.0**-fmt.bits
     full = Accuracy(fmt.name, 0.0, unit, unit)
     if given is None and tensors and (told := _told_short(tensors)) is not None:
         return told
     if given is not None or fmt.bits < FLOAT32_BITS:
         return full
-    cells = (cell for tensor in tensors for cell in tensor.flat if not is_masked(cell))
-    shown = print_of_float32(cells) if fmt.bits == FLOAT32_BITS else print_of_numbers(cells)
+    shown = _told_by_text(tensors)
+    if shown is None:
+        cells = (cell for tensor in tensors for cell in tensor.flat if not is_masked(cell))
+        shown = print_of_float32(cells) if fmt.bits == FLOAT32_BITS else print_of_numbers(cells)
     if shown is None or shown.exact or not shown.sure:
         return full
     if shown.kind == "fixed":
         return _printed(shown.places, full)
     told = f"{shown.places} printed digits"
     return replace(full, text=told, relative=0.5 * 10.0 ** (1 - shown.places), shown=shown)
+
+
+def _held_or_told(tensors: Sequence[Recorded]) -> Format:
+    """The format that the cells hold, or that all tensors are said to have, where that is coarser."""
+    told = [PRECISIONS.get(tensor.dtype, FLOAT64) for tensor in tensors]
+    return min((held(tensors), *([max(told, key=bits)] if told else [])), key=bits)
+
+
+def _told_by_text(tensors: Sequence[Recorded]) -> Print | None:
+    """The print of which the texts of all tensors tell, the coarsest; None where they do not."""
+    told = [tensor.printed for tensor in tensors if tensor.printed is not None and tensor.printed.sure]
+    alike = len(told) == len(tensors) and len({shown.kind for shown in told}) == 1
+    return min(told, key=lambda shown: shown.places) if alike and not told[0].exact else None
 
 
 def _told_short(tensors: Sequence[Recorded]) -> Accuracy | None:
