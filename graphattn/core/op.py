@@ -49,6 +49,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
+from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
@@ -179,8 +180,67 @@ PROMISED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "note": (lambda value: isinstance(value, str), "text"),
     "stated": (lambda value: isinstance(value, str), "text"),
     "caution": (_sentences, "a list of sentences"),
+    "linear": (
+        lambda value: isinstance(value, tuple) and all(isinstance(group, tuple) for group in value),
+        "a tuple of tuples of operands",
+    ),
+    "summed": (lambda value: value is None or hasattr(value, "ref"), "a tensor of the graph or None"),
 }
 """What a rule gives, as a test and in words."""
+
+
+def _tuple_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, tuple) and all(isinstance(item, kind) for item in value)
+
+
+def _mapping_to(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, Mapping) and all(isinstance(k, str) and test(v) for k, v in value.items())
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_symbol(value: Any) -> bool:
+    try:
+        return {field for _, field, *_ in Formatter().parse(value)} <= {None, "name", "title", "x", "i"}
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_range(value: Any) -> bool:
+    numbers = isinstance(value, tuple) and all(type(x) in (int, float) for x in value)
+    return value is None or (numbers and len(value) == 2 and value[0] <= value[1])
+
+
+FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "family": (_is_text, "text"),
+    "shape": (callable, "a function"),
+    **dict.fromkeys(
+        ("kernel", "expand", "explain", "cost", "masked", "warn", "caution", "note", "stated", "gradient",
+         "summed"),
+        (lambda value: value is None or callable(value), "a function or None"),
+    ),
+    "range": (_is_range, "None or the least and the largest number"),
+    **dict.fromkeys(("moves", "fed"), (lambda value: isinstance(value, bool), "True or False")),
+    "drawn": (lambda value: value in (None, "inside", "beside"), "None, 'inside' or 'beside'"),
+    "symbol": (_is_symbol, "text with no fields but {name}, {title}, {x} and {i}"),
+    "symbols": (_mapping_to(_is_symbol), "a dict of texts with no fields but {name}, {title}, {x} and {i}"),
+    "nonfinite": (_tuple_of(str), "a tuple of names"),
+    "poles": (_tuple_of(int), "a tuple of slots"),
+    "roles": (_mapping_to(_is_text), "a dict of texts"),
+    "samples": (_tuple_of(Sample), "a tuple of Samples"),
+    "rejects": (_tuple_of(Reject), "a tuple of Rejects"),
+    "linear": (lambda value: callable(value) or _tuple_of(tuple)(value), "a tuple of tuples, or a function"),
+    "values": (_mapping_to(lambda value: isinstance(value, tuple)), "a dict of tuples"),
+    **dict.fromkeys(("mistakes", "guises"), (_tuple_of(Declared), "a tuple of Declared")),
+    "onnx": (lambda value: value is None or _is_text(value) or callable(value), "a name, a function or None"),
+    "hands_on": (lambda value: value is None or _is_text(value), "the name of an op or None"),
+    "sets": (_tuple_of(str), "a tuple of names"),
+}  # fmt: skip
+"""What may stand in the fields of an op, as a test and in words."""
 
 
 class Handing:
@@ -270,6 +330,11 @@ class Op:
     """The parameters of that op that it gives itself."""
 
     def __post_init__(self) -> None:
+        for name, (test, expected) in FIELDS.items():
+            if not test(getattr(self, name)):
+                raise GraphError(
+                    f"op {self.name!r}: its {name} is {shown(getattr(self, name))}; expected {expected}"
+                )
         if self.hands_on is None:
             return
         for name, before in RULES.items():
@@ -360,10 +425,18 @@ class Op:
         self, operands: Sequence[Spec | None], attributes: Mapping[str, Any]
     ) -> list[tuple[int, ...]]:
         """The slots of each group of `linear`, for these operands."""
-        groups = self.linear(*operands, **attributes) if callable(self.linear) else self.linear
+        groups = self.linear
+        if callable(groups):
+            try:
+                groups = self.told("linear", None, *operands, **attributes)
+            except GraphError as error:
+                raise GraphError(f"op {self.name!r}: {error}") from error
         slots: dict[str, tuple[int, ...]] = {p.name: (slot,) for slot, p in enumerate(self.operands)}
         if self.variadic:
             slots[self.operands[-1].name] = tuple(range(len(self.operands) - 1, len(operands)))
+        for name in (name for group in groups for name in group):
+            if name not in slots:
+                raise GraphError(f"op {self.name!r}: its linear names {shown(name)}; expected its operands")
         return [tuple(slot for name in group for slot in slots[name]) for group in groups]
 
     def coarser(self, level: str) -> bool:

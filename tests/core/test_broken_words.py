@@ -1,13 +1,14 @@
 """A user's op whose rules raise anything, or give something else than they should, gets one sentence."""
 
 import re
+from dataclasses import fields
 
 import pytest
 
 from graphattn import Graph, GraphError, diagnose, run
 from graphattn.core.axes import Spec
 from graphattn.core.cells import Cell
-from graphattn.core.op import PROMISED, Kernel, Op
+from graphattn.core.op import FIELDS, OPS, PROMISED, Kernel, Op
 from graphattn.dumps.c_source import c_source
 from graphattn.dumps.python_source import python_source
 from graphattn.dumps.rows import node_rows
@@ -84,12 +85,35 @@ def test_a_kernel_whose_function_raises_anything(error):
         used(broken)
 
 
-@pytest.mark.parametrize("rule", PROMISED)
+@pytest.mark.parametrize("rule", [rule for rule in PROMISED if rule not in ("linear", "summed")])
 def test_a_rule_that_gives_something_else(rule):
     with pytest.raises(
         GraphError, match=rf"^own 'y': its {rule} rule gives .*; expected {PROMISED[rule][1][:9]}"
     ):
         used(Op(**{**SOUND, rule: lambda *_, **__: 3.5}))
+
+
+NONSENSE = (3.5, object(), (3,), ("zz",), {"a": 1}, {"": "{bad}"}, "{bad}", "{0}", [[1]])
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_nonsense_in_a_field_is_refused_where_the_op_is_made(field):
+    test, expected = FIELDS[field]
+    refused = 0
+    for value in NONSENSE:
+        if not test(value):
+            with pytest.raises(GraphError, match=f"^op 'own': its {field} is .*; expected ") as caught:
+                Op(**{**SOUND, field: value})
+            assert str(caught.value).endswith(expected)
+            refused += 1
+    assert refused >= 4 and all(test(getattr(op, field)) for op in OPS.values())
+    assert set(FIELDS) | {"name", "title", "glyph", "formula", "level"} == {f.name for f in fields(Op)}
+
+
+@pytest.mark.parametrize("linear", [(("zz",),), lambda x: (("zz",),), lambda x: 3.5, lambda: ()])
+def test_what_an_op_is_linear_in_are_its_operands(linear):
+    with pytest.raises(GraphError, match=r"own'?: its linear (rule|names)"):
+        Op(**{**SOUND, "linear": linear}).linear_groups([Spec((1, 2))], {})
 
 
 def as_it_is(row):
