@@ -141,6 +141,23 @@ def test_the_derivative_of_another_form_is_named(activation, kind, words):
     assert words in found.findings[0].phrase and "the derivative of" in found.findings[0].phrase
 
 
+@pytest.mark.parametrize("at, words", [("act", "the result in the place of x"), ("raw", "a of the add before")])
+def test_a_derivative_at_the_wrong_point_is_named(at, words):
+    g = Graph("layer")
+    x, b = g.input("x", (3, 2)), g.parameter("b", (3, 2))
+    raw = g.scale(x, multiply=1.5, name="raw")
+    g.output(y=g.gelu(g.add(raw, b, name="hidden"), name="act"))
+    feeds = {"x": [[0.5, -1.0], [2.0, 0.25], [-0.75, 1.5]], "b": [[0.5, 1.0], [-1.5, 0.25], [0.75, -0.3]]}
+    points = run(g, feeds)[at]
+    feeds["d_y"] = [[1.0, -0.5], [0.25, 2.0], [-1.0, 0.75]]
+    d_x = [
+        [1.5 * d * _slope("exact", v) for d, v in zip(*rows, strict=True)]
+        for rows in zip(feeds["d_y"], points, strict=True)
+    ]
+    found = diagnose(g, feeds, {"d_x": d_x}, pairs=False)
+    assert any(words in said for one in found.findings for said in (one.phrase, *one.equals))
+
+
 @pytest.mark.parametrize("places", [None, 10, 4])
 def test_a_gate_that_is_never_open_does_not_hide_the_mistake(places):
     """Where a unit is never active its row of the right gradient is all zeros, and theirs is not."""

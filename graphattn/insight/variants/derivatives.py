@@ -1,5 +1,5 @@
 """A gradient rule is the derivative of something else, in all nodes of its op: of another form of the op, of
-the op as it is got wrong, of another function.
+the op as it is got wrong, of another function; or it is taken at another point, the output for the input.
 """
 
 from __future__ import annotations
@@ -37,6 +37,50 @@ def derivatives(intended: Intended, group: Group) -> Iterator[Variant]:
     for words, build in _forms(op):
         make = one(intended, partial(_all, tape=tape, names=names, build=build))
         yield Variant("derivative", f"with {words} in the gradient of {op.title}", 1.15, group, make)
+    yield from _points(intended, tape, names, group)
+
+
+def _points(intended: Intended, tape: Tape, names: Sequence[str], group: Group) -> Iterator[Variant]:
+    """What a rule reads of its own node is another tensor, everywhere in it: the result for the operand, the
+    other way round, what the operand is computed from."""
+    op = tape.source.nodes[names[0]].op
+    tables = [_around(tape.source.nodes[name], tape.source) for name in names]
+    for key, own in tables[0].items():
+        for other, instead in tables[0].items():
+            if key == other or not all(key in table and other in table for table in tables):
+                continue
+            if key[1] or intended.shape(own) != intended.shape(instead):
+                continue
+            pairs = [(table[key], table[other]) for table in tables]
+            make = one(intended, partial(_read_instead, tape=tape, names=names, pairs=pairs))
+            words = f"with {other[0]} in the place of {key[0]} throughout the gradient of {op.title}"
+            price = 1.15 + 0.1 * other[1]
+            yield Variant("point", words, price, group, make)
+
+
+def _around(node: Node, graph: Graph) -> dict[tuple[str, bool], Ref]:
+    """Tensors by how they stand to a node: its result, its operands, (True) what these are computed from."""
+    found = {("the result", False): Ref(node.name)} if node.ports == ("",) else {}
+    for slot, ref in enumerate(node.operands):
+        if ref is not None:
+            called = node.op.operand_name(slot)
+            found[called, False] = ref
+            maker = graph.nodes[ref.node]
+            for place, before in enumerate(maker.operands):
+                if before is not None:
+                    found[f"{maker.op.operand_name(place)} of the {maker.op.title} before", True] = before
+    return found
+
+
+def _read_instead(draft: Draft, tape: Tape, names: Sequence[str], pairs: Sequence[tuple[Ref, Ref]]) -> None:
+    """The steps of the rules of some nodes read other tensors than their own."""
+    instead = dict(zip(names, pairs, strict=True))
+    for name, rule in tape.rules.items():
+        if rule.node in instead and name in draft.graph.nodes:
+            own, other = instead[rule.node]
+            for slot, ref in enumerate(draft.graph.nodes[name].operands):
+                if ref == own:
+                    draft.operand(name, slot, other)
 
 
 def _forms(op: Op) -> Iterator[tuple[str, Build]]:
