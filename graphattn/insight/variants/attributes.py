@@ -17,7 +17,7 @@ from ...core.op import Op, find
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each, noted
+from .variant import Option, Variant, each, maker, noted
 
 SMALL = ("1e-05", "1e-06", "1e-12", "0.001", "1e-08", "1e-10", "0.0001", "1e-07", "0.01", "0")
 """What people choose for an eps."""
@@ -60,7 +60,7 @@ def _alike(intended: Intended, node: Node) -> Iterator[Option]:
 
 def _own_table(intended: Intended, node: Node) -> Iterator[Option]:
     """A table that several steps share, made otherwise for one of them: keys whose positions count from 1."""
-    for source in dict.fromkeys(_table(intended, ref) for ref in node.operands if ref is not None):
+    for source in dict.fromkeys(maker(intended, ref) for ref in node.operands if ref is not None):
         table = intended.graph.nodes[source]
         if table.operands or table.op.fed or node.op.moves or len(_readers(intended, source)) < 2:
             continue
@@ -70,14 +70,6 @@ def _own_table(intended: Intended, node: Node) -> Iterator[Option]:
                 price = 1.35 if other or abs(value) == 1 else 1.4
                 if other != value and _keeps_shape(intended, table, {name: other}):
                     yield Option(("table", name, other), words, price, _with_own(source, {name: other}))
-
-
-def _table(intended: Intended, ref: Ref) -> str:
-    """What made a tensor, but for steps that only lay it out otherwise."""
-    node = intended.graph.nodes[ref.node]
-    while node.op.moves and len(node.operands) == 1 and node.operands[0] is not None:
-        node = intended.graph.nodes[node.operands[0].node]
-    return node.name
 
 
 def _keeps_shape(intended: Intended, table: Node, values: dict[str, Any]) -> bool:
@@ -109,7 +101,7 @@ def _with_own(source: str, values: dict[str, Any]) -> Any:
         table = draft.graph.nodes[source]
         own = draft.add(table.op, [], {**table.attributes, **values}, near=node, name="own_table")
         for slot, ref in enumerate(draft.node(node.name).operands):
-            if ref is not None and _table(draft.intended, ref) == source:
+            if ref is not None and maker(draft.intended, ref) == source:
                 draft.operand(node, slot, _laid_out(draft, node, ref, own.node))
 
     return apply
@@ -233,7 +225,7 @@ def _texts(value: str) -> Iterator[tuple[Any, str, float]]:
 
 
 def _tuples(value: tuple[int | None, ...]) -> Iterator[tuple[Any, str, float]]:
-    if 1 < len(value) < 5:
+    if 1 < len(value) < 5 or sorted(value, key=str) == list(range(5)):  # axes of an image cut into patches
         for other in permutations(value):
             yield other, "", 1.2
     for place, size in enumerate(value[:8]):

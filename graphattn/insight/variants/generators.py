@@ -18,9 +18,11 @@ from .folded import folded
 from .full_width import full_width
 from .groups import Group
 from .handed import handed
+from .head_tables import head_tables
 from .heads import heads
 from .indices import indices
 from .intended import Intended
+from .layout import layout
 from .mask_numbers import mask_numbers
 from .masks import masks
 from .move import move
@@ -46,17 +48,18 @@ from .within_tokens import within_tokens
 GENERATORS: tuple[Generator, ...] = (
     engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands, heads,
     folded, full_width, within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding,
-    angles, cache, padding, pooling, tables, repeat, residual, added, factors, shift, slots, terms,
+    angles, head_tables, cache, padding, pooling, tables, layout, repeat, residual, added, factors, shift,
+    slots, terms,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
 WIDE: tuple[Generator, ...] = (
     engine, handed, derivatives, skip, attributes, declared, masks, operands, heads, full_width, reading, move,
-    sibling, constants, terms,
+    sibling, constants, head_tables, terms,
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 
-LATE: tuple[Generator, ...] = (repeat, residual, added, factors, shift, slots)
+LATE: tuple[Generator, ...] = (layout, repeat, residual, added, factors, shift, slots)
 """Those whose variants are all unlikely."""
 NUMBERS: tuple[Generator, ...] = (numbers,)
 """What leaves a number open: tried last, for each takes several evaluations."""

@@ -4,16 +4,18 @@ in another order, a step goes along the heads instead of the tokens.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ...core.graph import Node, Ref
 from .draft import Draft
-from .groups import Group, spoken
+from .groups import Group, numbered, spoken
 from .intended import Intended
 from .variant import Variant, like, one, tensor, tensors, the
 
 BLOCKS = ("in turn, not in blocks", "in blocks, not in turn")
 """How fewer tensors than readers are dealt out: k₀ k₁ k₀ k₁ for k₀ k₀ k₁ k₁."""
+STEM = re.compile(r"([a-zA-Z]+)\*")
 
 
 def heads(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -151,8 +153,15 @@ def _averaged(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[V
         for ref in refs:
             draft.redirect(ref, mean, apart_from=set(draft.nodes) - set(draft.graph.nodes))
 
-    words = f"with the mean over the heads in the place of {the(intended, group)}"
+    words = f"with the mean over {_parts(group)} in the place of {the(intended, group)}"
     yield Variant("mixed", words, 1.4, group, one(intended, act))
+
+
+def _parts(group: Group) -> str:
+    """What nodes side by side belong to, by the word before the number in which their names differ: heads,
+    experts."""
+    stem = STEM.search(spoken(group)) if numbered(group) else None
+    return f"the {stem[1]}s" if stem else "all of them"
 
 
 def _side_by_side(intended: Intended, nodes: list[Node]) -> bool:
@@ -186,7 +195,7 @@ def _along(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
             own = draft.add("reshape", [Ref(part.node, 1)], {"shape": shape}, near=node, name="own")
             draft.redirect(Ref(node.name), own)
 
-    words = f"with {the(intended, group)} along the heads"
+    words = f"with {the(intended, group)} along {_parts(group)}"
     yield Variant("axis", words, 1.2, group, one(intended, act))
 
 

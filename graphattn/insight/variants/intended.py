@@ -292,7 +292,7 @@ class Intended:
 
     @cached_property
     def sizes(self) -> list[tuple[str, int]]:
-        return sizes_of(self.graph)
+        return sizes_of(self)
 
 
 def call_key(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Any:

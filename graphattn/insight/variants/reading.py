@@ -104,6 +104,11 @@ def _cut(intended: Intended, node: Node) -> Iterator[Option]:
         wide = (*lead, part.shape[-1], count)
         words = "with {the} cut into interleaved columns"
         yield Option("interleaved", words, 1.3, lambda d, n: _pieces(d, n, wide, -1, part.shape))
+        for own in {size for name, size in intended.sizes if name == "d_k"}:
+            if own < part.shape[-1] and part.shape[-1] % own == 0:
+                by_head = (*lead, part.shape[-1] // own, count, own)
+                words = f"with {{the}} read as (heads, {count}, d_k), not as ({count}, heads, d_k)"
+                yield Option(own, words, 1.25, lambda d, n, s=by_head: _pieces(d, n, s, -2, part.shape))
 
 
 def _laid_out(node: Node) -> Iterator[Option]:

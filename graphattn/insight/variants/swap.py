@@ -8,7 +8,7 @@ from ...core.graph import Ref
 from .draft import Draft
 from .groups import Group, spoken
 from .intended import Intended
-from .variant import Variant, like, one, the
+from .variant import Variant, like, maker, one, the
 
 MOST = 8
 
@@ -66,7 +66,10 @@ def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
             both_ways(draft, [(Ref(a.name, port), Ref(b.name, port)) for port in range(len(a.ports))])
 
     words = f"with {the(intended, these)} and {spoken(those)} in each other's place"
-    yield Variant("swap", words, 1.11, (*these, *those), one(intended, act))
+    laid_out = all(a.op.moves and b.op.moves for a, b in pairs)
+    of_one = laid_out and all(maker(intended, Ref(a.name)) == maker(intended, Ref(b.name)) for a, b in pairs)
+    price = 1.3 if of_one else 1.11  # of two parts it is plainer that the parts are exchanged
+    yield Variant("swap", words, price, (*these, *those), one(intended, act))
 
 
 def both_ways(draft: Draft, pairs: list[tuple[Ref, Ref]]) -> None:

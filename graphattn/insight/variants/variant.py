@@ -197,6 +197,14 @@ def through(intended: Intended, node: Node) -> list[int]:
     return [s for s, r in enumerate(node.operands) if r is not None and like(intended.spec(r), spec)]
 
 
+def maker(intended: Intended, ref: Ref) -> str:
+    """What made a tensor, but for steps that only lay it out otherwise."""
+    node = intended.graph.nodes[ref.node]
+    while node.op.moves and len(node.operands) == 1 and node.operands[0] is not None:
+        node = intended.graph.nodes[node.operands[0].node]
+    return node.name
+
+
 def of_parameters(intended: Intended, node: Node) -> bool:
     """Whether a step is a parameter, or takes known parts of parameters: learned positions."""
     makers = [intended.graph.nodes[ref.node] for ref in node.operands if ref is not None] or [node]
