@@ -92,6 +92,12 @@ def program(folder):
     torch.export.save(torch.export.export(Attention(), (torch.eye(2),)), folder / "program.pt2")
 
 
+@pytest.fixture(scope="module")
+def recordings():
+    """What `trace` printed of each source, from the first test of it on."""
+    return {}
+
+
 def called(source, folder):
     """What stands for SOURCE on the command line: the source, and the options that go with it."""
     if source == BUILT_IN[0]:
@@ -106,7 +112,7 @@ def called(source, folder):
 @pytest.mark.parametrize(
     "source", [pytest.param(s, marks=pytest.mark.slow) if s == "program.pt2" else s for s in SOURCES]
 )  # the first torch.export of a process takes seconds
-def test_a_command_on_a_source(command, source, folder, request, cli):
+def test_a_command_on_a_source(command, source, folder, recordings, request, cli):
     if source == "program.pt2":
         request.getfixturevalue("program")
     if source == "model.onnx":
@@ -114,9 +120,11 @@ def test_a_command_on_a_source(command, source, folder, request, cli):
     if command in ("workbook", "worksheet"):
         pytest.importorskip("xlsxwriter")
     given, *options = called(source, folder)
-    status, out, err = cli("trace", given, *options, "--json", "--exact")
-    assert status == 0, err
-    Path("recorded.json").write_text(out, encoding="utf-8")
+    if source not in recordings:
+        status, out, err = cli("trace", given, *options, "--json", "--exact")
+        assert status == 0, err
+        recordings[source] = out
+    Path("recorded.json").write_text(recordings[source], encoding="utf-8")
     weights = next(name for name in load_trace("recorded.json").names if name.endswith("weights"))
     words = [given if word == "SOURCE" else word.replace("WEIGHTS", weights) for word in COMMANDS[command]]
     status, out, err = cli(command, *words, *options)
