@@ -1,5 +1,4 @@
-"""What every test file shares: golden files, bytecode that is kept, a hypothesis profile that gives the same
-examples each time.
+"""What every test file shares: golden files, and a hypothesis profile that gives the same examples each time.
 
 `golden("name.txt", text)` compares text with tests/golden/name.txt, read as UTF-8 with its newlines as they
 are. A missing golden file fails; `pytest --rewrite-golden` writes the files anew (with "\\n"), for a person to
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,11 +18,6 @@ from hypothesis import HealthCheck, settings
 GOLDEN = Path(__file__).parent / "golden"
 
 os.environ.pop("COLUMNS", None)  # text is not fitted into the terminal that the tests are run from
-
-if sys.dont_write_bytecode:  # beside the sources: elsewhere, so that no process compiles them anew
-    sys.dont_write_bytecode, sys.pycache_prefix = False, str(GOLDEN.parents[1] / "build" / "bytecode")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 settings.register_profile(
     "graphattn",
