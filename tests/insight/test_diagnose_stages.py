@@ -5,6 +5,7 @@ import pytest
 from graphattn import Graph, diagnose, run
 from graphattn.builtin import random_feeds
 from graphattn.insight.variants import Intended, evaluate, variants
+from graphattn.insight.variants.repeat import repeat
 from graphattn.insight.variants.stages import stages
 
 N, D = 3, 4
@@ -40,12 +41,13 @@ def stack(order, exchanged=()):
     return g
 
 
-def told(right, wrong):
-    """What the stages' variants say that give what the wrong graph gives; each also as a graph of its own."""
+def told(right, wrong, generator=stages):
+    """What the variants say that give what the wrong graph gives; each also as a graph of its own."""
     feeds = random_feeds(right, 1)
     intended, y = Intended(right, feeds), run(wrong, feeds)["y"]
-    found = []
-    for variant in variants(intended, generators=[stages]):
+    found, made = [], list(variants(intended, generators=[generator]))
+    assert len({variant.phrase for variant in made}) == len(made)
+    for variant in made:
         (value,) = evaluate(intended, variant.rewrite, [right.resolve("y")])
         assert run(variant.rewrite.graph(right), feeds)["y"] == value, variant.phrase
         if value == y:
@@ -95,13 +97,27 @@ def encoder(order):
     shapes = dict.fromkeys(rows, (D,)) | dict.fromkeys(("w_q", "w_k", "w_v", "w_o", "w_in", "w_out"), (D, D))
     own = [{name: g.parameter(f"{name}_{i}", s) for name, s in shapes.items()} for i in range(2)]
     for place, layer in enumerate(order):
-        x = g.encoder_layer(x, heads=2, name=f"layer{place}", **own[int(layer)])
+        x = g.encoder_layer(x, heads=2, norm_first=False, name=f"layer{place}", **own[int(layer)])
     g.output(y=x)
     return g.at("op")
 
 
 def test_stages_are_called_by_their_composites():
     assert told(encoder("01"), encoder("011")) == ["with the encoder layer layer1 run twice"]
+
+
+def test_self_attention_done_twice_takes_its_result_three_times():
+    def build(wrong):
+        g = Graph("attention")
+        x = g.input("x", (N, D), ("token", "feature"))
+        own = {name: g.parameter(name, (D, D)) for name in ("w_q", "w_k", "w_v", "w_o")}
+        for name in ("first", "second")[: 1 + wrong]:
+            x = g.multi_head(x, x, x, heads=2, name=name, **own)
+        g.output(y=x)
+        return g
+
+    right, wrong = build(False), build(True)
+    assert told(right, wrong, repeat) == ["with the multi-head attention first (h=2) done twice"]
 
 
 def test_diagnose_names_a_stage():

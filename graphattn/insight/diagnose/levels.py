@@ -15,6 +15,7 @@ from ..variants import GENERATORS, NUMBERS, Intended, Rewrite, Variant, guises, 
 from ..variants.attributes import attributes
 from ..variants.declared import declared
 from ..variants.operands import operands
+from ..variants.repeat import repeat
 from ..variants.skip import skip
 from ..variants.variant import Generator
 from .accuracy import Accuracy
@@ -28,7 +29,7 @@ INSIDE = 0.31
 """What it costs to believe in a mistake inside an op."""
 FORWARD = 0.1
 """What it costs to believe in a mistake before the results, where gradients were observed."""
-COARSE = (attributes, declared, operands, skip)
+COARSE = (attributes, declared, operands, skip, repeat)
 """What is done to whole composites: all else is done to what they are made of."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...core.graph import Node, Ref
 from .draft import Draft
@@ -20,14 +20,14 @@ def repeat(intended: Intended, group: Group) -> Iterator[Variant]:
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
     if node.op.moves and len(node.operands) == 1 and node.attributes.get("perm", ()) is not None:
         return
-    for slot in through(intended, node):
-        yield Option(
-            slot, "with {the} done twice", 1.6, lambda draft, node, slot=slot: _again(draft, node, slot)
-        )
+    slots = through(intended, node)
+    for ref in dict.fromkeys(node.operands[slot] for slot in slots):
+        taken = tuple(slot for slot in slots if node.operands[slot] == ref)
+        yield Option(taken, "with {the} done twice", 1.6, lambda d, n, slots=taken: _again(d, n, slots))
 
 
-def _again(draft: Draft, node: Node, slot: int) -> None:
+def _again(draft: Draft, node: Node, slots: Sequence[int]) -> None:
     now = draft.node(node.name)
-    operands = [Ref(node.name) if s == slot else ref for s, ref in enumerate(now.operands)]
+    operands = [Ref(node.name) if s in slots else ref for s, ref in enumerate(now.operands)]
     again = draft.add(now.op, operands, now.attributes, near=now, name="again")
     draft.redirect(Ref(node.name), again, apart_from=(again.node,))

@@ -154,7 +154,12 @@ def _stream(
 ) -> Stream:
     scopes = [intended.graph.nodes[stage.end.node].scope for stage in stages]
     spans = [(i, i) for i in range(len(stages))]
-    spans += [(i, i + 1) for i, (a, b) in enumerate(pairwise(scopes)) if a == b]
+    single = [len(stage.nodes) == 1 for stage in stages]
+    spans += [
+        (i, i + 1)
+        for i, (a, b) in enumerate(pairwise(scopes))
+        if a == b and single[i] <= single[i + 1]  # a norm goes with the sublayer before it
+    ]
     spans += _scopes(intended, stages)
     series = _runs(stages)
     spans += [span for run in series for span in run]
