@@ -119,7 +119,7 @@ def test_how_far_off_a_cell_may_be_grows_with_the_cells():
         g = Graph("products")
         g.output(y=g.matmul(g.input("a", (1, 2)), g.input("b", (2, 1)), name="mixed"))
         feeds = {"a": [[size, 0.75 * size]], "b": [[0.5], [-0.25]]}
-        level = next(levels(g, [], feeds, FULL, True, (), {}))
+        level = next(levels(g, [], feeds, FULL, True, ()))
         seen = Observed("y", level.whole.resolve("y"), Recorded("y", (1, 1), [[size]]))
         judge = replace(level, observed=[seen]).judge
         rooms.append(judge.strict[0][0][0] / size)
