@@ -2,12 +2,15 @@
 
 import math
 from array import array
+from random import Random
 
 import pytest
 from op_laws import mapped
 
 from graphattn import Graph, diagnose, run
 from graphattn.builtin import specimen
+from graphattn.core import nested
+from graphattn.core.rounded import FLOAT32
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +129,36 @@ def test_what_rows_columns_and_sums_say_where_nothing_fits():
         found = diagnose(given.graph, given.feeds, {"Y": theirs}, pairs=False, budget=0.2)
         untried = [note for note in found.notes if "left untried" in note]  # in so little time
         assert (found.verdict, found.notes) == ("unexplained", [told, *untried])
+
+
+def test_a_loss_that_is_a_round_number_has_no_name():
+    graph = Graph("loss")
+    x, targets = graph.input("x", (3, 4)), graph.input("targets", (3, 4))
+    picked = graph.reduce_sum(graph.multiply(graph.log_softmax(x, name="log_p"), targets), axis=-1)
+    graph.output(loss=graph.negate(graph.reduce_mean(picked, axis=-2), name="loss"))
+    feeds = {"x": [[0.5, -1.25, 2.0, 0.75], [1.5, 1.0, -3.0, 0.25], [-0.5, 0.1, 0.4, -1.0]]}
+    feeds["targets"] = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    for number in (0.0, 1.0):
+        found = diagnose(graph, feeds, {"loss": [[number]]}, pairs=False)
+        assert not found.findings and found.verdict in ("undecided", "unexplained")
+        assert found.verdict == "unexplained" or found.notes[0].startswith("with so few digits")
+    doubled = diagnose(graph, feeds, {"loss": [[2 * run(graph, feeds)["loss"][0][0]]]}, pairs=False)
+    assert doubled.verdict == "mistake"
+
+
+def test_what_fits_better_is_named_though_something_likelier_fits_too():
+    """In float32, √variance + eps is within what rounding may do of twice that eps inside the root."""
+    random = Random(8)
+    graph = Graph("norm")
+    x, w = graph.input("x", (3, 16)), graph.parameter("w", (16, 16))
+    graph.output(y=graph.linear(graph.layernorm(x, name="norm"), w))
+    given = {"x": (3, 16), "w": (16, 16)}
+    feeds = {
+        name: nested.build(shape, lambda *_: FLOAT32.round(random.gauss(0, 1))) for name, shape in given.items()
+    }
+    fine = run(graph, feeds, level="primitive")
+    variance, centred = fine["norm.variance"], fine["norm.deviation"]
+    outside = [[c / (math.sqrt(v) + 1e-5) for c in row] for row, (v,) in zip(centred, variance, strict=True)]
+    wrong = mapped(FLOAT32.round, run(graph, feeds, patch={"norm": outside})["y"])
+    found = diagnose(graph, feeds, {"y": wrong}, pairs=False)
+    assert found.findings[0].phrase == "with norm.eps added after norm.root instead"

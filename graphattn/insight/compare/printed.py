@@ -169,6 +169,11 @@ def in_full(cells: Iterable[float], digits: int) -> bool:
     return all(float(f"{x:.{digits}g}") == x or x != x for x in cells if not is_masked(x))
 
 
+def significant_digits(x: float) -> int:
+    """How many significant digits a number needs to be read back."""
+    return _shortest(x)[1]
+
+
 def _shortest(x: float) -> tuple[int, int]:
     """How many decimals and how many significant digits a number needs to be read back."""
     mantissa, _, exponent = repr(abs(x)).partition("e")

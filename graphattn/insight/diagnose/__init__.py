@@ -201,12 +201,13 @@ def _found(graph: Graph, search: Search, stages: list[Level], hits: list[Hit]) -
     findings = [_finding(group, tells, fed) for group, tells in classes(hits, fed)]
     rewrites = [hit.rewrite for hit in hits if hit.level is stages[0]]
     tells = most_telling(stages[0], rewrites[:MOST]) if len(findings) > 1 and len(rewrites) > 1 else None
-    if stages[0].accuracy.supposed and not excluded(stages[0].uncut.judge, search.tried):
+    accuracy = stages[0].accuracy
+    if (accuracy.supposed or accuracy.shown.exact) and not excluded(stages[0].uncut.judge, search.tried):
         done = _done("undecided", [], graph, stages[0], search)
         done.suspects = [finding.phrase for finding in findings[:MOST]]
-        done.notes.append(
-            f"with so few digits, to {done.accuracy}, some variant fits by chance: {_say_so(stages[0])}"
-        )
+        few = f", to {done.accuracy}," if accuracy.supposed else " as what was observed has"
+        more = _say_so(stages[0]) if accuracy.supposed else "a result with more digits would tell"
+        done.notes.append(f"with so few digits{few} some variant fits by chance: {more}")
     else:
         verdict = "harmless" if _harmless(findings[0], stages[0].whole, fed) else "mistake"
         done = _done(verdict, findings, graph, stages[0], search)

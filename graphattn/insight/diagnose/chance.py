@@ -1,8 +1,9 @@
-"""Whether a fit to few digits may be chance.
+"""Whether a fit to few digits, or to few and short numbers, may be chance.
 
 Of a cell that lies D from the intended graph's, and is known to ± r, a change that moves it as far as that, but
 is not the mistake, gives the digits in r/D of all cases: log₂(D/r) bits. All cells that the intended graph does
-not give, together, are b bits, and of N variants one fits by chance in N · 2⁻ᵇ of all cases.
+not give, together, are b bits, and of N variants one fits by chance in N · 2⁻ᵇ of all cases. A result of one
+cell that was not rounded says as much as its digits do: a loss of 1.5 is what many a mistake makes of it.
 
 That the intended graph itself fits is told by the bits of all distinct cells, with D their spread.
 """
@@ -13,21 +14,25 @@ import math
 from collections.abc import Iterator
 
 from ...core.moments import deviation
+from ..compare.printed import significant_digits
 from ..variants.solve import CELLS
 from .judge import Judge, alike
 
 TRUSTED = 10.0
 """So many bits more than log₂ N: one chance in a thousand."""
+DIGIT = math.log2(10)
+"""The bits of a decimal digit."""
 
 
 def excluded(judge: Judge, tried: int) -> bool:
     """Whether a variant that gives what was observed, one of so many that were tried, is none by chance."""
-    return bits_of_difference(judge) >= TRUSTED + math.log2(max(1, tried))
+    bits = sum(bits_of_difference(judge)) if judge.accuracy.supposed else bits_of_digits(judge)
+    return bits >= TRUSTED + math.log2(max(1, tried))
 
 
 def numbers_tell(judge: Judge, tried: int = 1) -> bool:
     """Whether enough cells differ to tell of a number that is solved for: one cell is given away for it."""
-    bits = sorted(bit for bit in _bits_of_difference(judge) if bit)
+    bits = sorted(bit for bit in bits_of_difference(judge) if bit)
     return len(bits) > CELLS and sum(bits[:-1]) >= TRUSTED + math.log2(max(1, tried))
 
 
@@ -36,19 +41,20 @@ def right_by_chance(judge: Judge) -> bool:
     return bits_of_numbers(judge) < TRUSTED
 
 
-def bits_of_difference(judge: Judge) -> float:
-    """What the cells that the intended graph does not give say."""
-    return sum(_bits_of_difference(judge))
-
-
-def _bits_of_difference(judge: Judge) -> Iterator[float]:
-    """What each cell says."""
+def bits_of_difference(judge: Judge) -> Iterator[float]:
+    """What each cell says that the intended graph does not give; infinite where the shape differs."""
     for own, observed, rooms in zip(judge.rows, judge.observed, judge.strict, strict=True):
         if not alike(own, observed.rows):
             yield math.inf
             continue
         for row, theirs, room in zip(own, observed.rows, rooms, strict=True):
             yield from (_bits(abs(x - y), r) for x, y, r in zip(row, theirs, room, strict=True))
+
+
+def bits_of_digits(judge: Judge) -> float:
+    """What one cell alone says that was not rounded: no more than its digits do. Infinite for more cells."""
+    cells = [cell for observed in judge.observed for row in observed.rows for cell in row]
+    return DIGIT * significant_digits(cells[0]) if len(cells) == 1 and math.isfinite(cells[0]) else math.inf
 
 
 def bits_of_numbers(judge: Judge) -> float:

@@ -21,10 +21,6 @@ from .cut import uncut
 from .search import Hit
 
 SAME = 1e-9
-WORSE = 4.0
-"""How many times farther off than the best match says nothing yet."""
-DECADE = 0.1
-"""What ten times as far off costs, as a price."""
 
 
 def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hit], Mapping[str, Any] | None]]:
@@ -52,24 +48,8 @@ def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hi
 
 def _costs(groups: Sequence[list[Hit]]) -> list[float]:
     """What it costs to believe in each group: the price of its best, and how much worse its match is."""
-    left = [_left(group[0]) for group in groups]
-    least = max(min(left), _rounding(groups[0][0]))
-    return [
-        group[0].price + (DECADE * math.log10(own / least) if own > WORSE * least else 0.0)
-        for group, own in zip(groups, left, strict=True)
-    ]
-
-
-def _left(hit: Hit) -> float:
-    """How large the rest of the difference is, over all cells of the first tensor that differs."""
-    return hit.level.judge.residual(hit.rewrite)[1]
-
-
-def _rounding(hit: Hit) -> float:
-    """What rounding what was observed makes of it, over all cells of that tensor, at the least."""
-    judge, accuracy = hit.level.judge, hit.level.accuracy
-    cells = [x for row in judge.observed[judge.key].rows for x in row if math.isfinite(x)]
-    return max(accuracy.relative * math.hypot(*cells), accuracy.half * math.sqrt(len(cells))) / 4 or SAME
+    least = max(min(group[0].left for group in groups), groups[0][0].rounding)
+    return [group[0].cost(least) for group in groups]
 
 
 def _telling(

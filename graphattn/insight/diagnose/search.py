@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
@@ -21,6 +21,12 @@ from .levels import Level
 
 BAND = 0.3
 """How much dearer than the best a finding may be."""
+SMALLEST = 1e-9
+"""What is left of a difference that is no more than this is rounding."""
+WORSE = 4.0
+"""How many times farther off than the best match says nothing yet."""
+DECADE = 0.4
+"""What ten times as far off costs, as a price."""
 LESS = 8
 NUMBER = 0.85
 """What it costs at the least to believe in a number that is solved for."""
@@ -41,6 +47,25 @@ class Hit:
     @property
     def price(self) -> float:
         return sum(variant.price for variant in self.variants)
+
+    @cached_property
+    def left(self) -> float:
+        """How large the rest of the difference is, over all cells of the first tensor that differs."""
+        return self.level.judge.residual(self.rewrite)[1]
+
+    @cached_property
+    def rounding(self) -> float:
+        """What rounding what was observed makes of it, over all cells of that tensor, at the least."""
+        judge, accuracy = self.level.judge, self.level.accuracy
+        cells = [x for row in judge.observed[judge.key].rows for x in row if math.isfinite(x)]
+        made = max(accuracy.relative * math.hypot(*cells), accuracy.half * math.sqrt(len(cells)))
+        return made / 4 or SMALLEST
+
+    def cost(self, least: float) -> float:
+        """What it costs to believe in it where others leave as little as `least`: its price, and how much worse
+        its match is."""
+        worse = self.left / least
+        return self.price + (DECADE * math.log10(worse) if WORSE < worse < math.inf else 0.0)
 
 
 @dataclass(eq=False)
@@ -98,10 +123,10 @@ class Search:
     def singles(self, levels: Sequence[Level], parts: Sequence[bool] = (False, True)) -> list[Hit]:
         """Every hit of the price band of the first one. parts: what is likely (False), the rest (True)."""
         hits: list[Hit] = []
-        after = 0.0
-        everything = _by_price(levels, parts, lambda: hits[0].price + BAND if hits else math.inf)
+        after, likely = 0.0, math.inf
+        everything = _by_price(levels, parts, lambda: likely + BAND)
         for level, variant in everything:
-            if hits and (variant.price > hits[0].price + BAND or self.seconds > after):
+            if hits and (variant.price > likely + BAND or self.seconds > after):
                 break
             if not self.tried % 16 and self.over:
                 if not hits:
@@ -113,6 +138,7 @@ class Search:
             if hit is not None:
                 after = after or self.seconds * 2 + 0.5
                 hits.append(hit)
+                likely = min(likely, hit.cost(hit.rounding))
         return hits + [less for hit in hits[:4] for less in self._less(hit)]
 
     def _less(self, hit: Hit) -> list[Hit]:

@@ -60,6 +60,8 @@ def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
     pairs = [(nodes[a], nodes[b]) for a, b in zip(these, those, strict=True)]
     if any(len(a.ports) != len(b.ports) or not like(a.outputs[0], b.outputs[0]) for a, b in pairs):
         return
+    if any(intended.depends(b.name, on=a.name) or intended.depends(a.name, on=b.name) for a, b in pairs):
+        return  # what stands between them would be left out
 
     def act(draft: Draft) -> None:
         for a, b in pairs:
