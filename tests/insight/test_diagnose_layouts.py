@@ -121,3 +121,88 @@ def test_angles_of_heads(wrong, words):
         g.output(y=g.softmax(g.linear(g.reshape(q, (N, H * D)), w)))
 
     assert words in said(build)
+
+
+def looked_up(g, ids_for_places=False, exchanged=False, more=False):
+    """Rows of a table by ids, and rows 0, 1, 2 of another for their places."""
+    ids, table, pos = g.input("ids", (N,), kind="int"), g.parameter("table", (5, D)), g.parameter("pos", (6, D))
+    if exchanged:
+        return g.add(g.slice(table, "0:3"), g.embedding(pos, ids))
+    if more:
+        table = g.concat(table[1:], table[:1], axis=0)
+    places = g.embedding(pos, ids) if ids_for_places else g.slice(pos, "0:3", name="places")
+    return g.add(g.embedding(table, ids, name="tokens"), places, name="placed")
+
+
+IDS = [
+    ({"ids_for_places": True}, "with ids in the place of positions for pos"),
+    ({"exchanged": True}, "with ids and positions exchanged: pos by ids, table by position"),
+    ({"more": True}, "with ids one more in the embedding tokens, around the end of table"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), IDS)
+def test_ids_and_positions(wrong, words):
+    def build(g, bad):
+        g.output(y=g.softmax(looked_up(g, **(wrong if bad else {}))))
+
+    assert said(build, ids=[4, 0, 2]) == words
+
+
+def test_sinusoids_of_ids():
+    def build(g, bad):
+        ids, x = g.input("ids", (N,), kind="int"), *inputs(g, "x", shape=(N, D))
+        table = g.positional_encoding(N if not bad else 5, D, name="places")
+        g.output(y=g.add(x, g.embedding(table, ids) if bad else table))
+
+    assert said(build, ids=[4, 0, 2]).startswith("with ids, not positions, as the constant positions of the")
+
+
+CLASS_TOKEN = [
+    (lambda g, pos: g.pad(pos[1:], before=1, after=0, axis=0), "from row 1 on, nothing to row 0"),
+    (lambda g, pos: g.pad(pos[:-1], before=1, after=0, axis=0), "from row 1 on, its row 0 to row 1"),
+    (lambda g, pos: pos[:1], "with row 0 of pos added to every row in the add placed"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), CLASS_TOKEN)
+def test_positions_of_a_class_token(wrong, words):
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(N, D))
+        pos = g.parameter("pos", (N + 1, D))
+        tokens = g.concat(g.parameter("cls", (1, D)), x, axis=0)
+        g.output(y=g.softmax(g.add(tokens, wrong(g, pos) if bad else pos, name="placed")))
+
+    assert words in said(build)
+
+
+BUCKETS = [
+    (lambda k: max(-k, 0), "the same after the diagonal as on it"),
+    (lambda k: 3 * (k >= 0) + min(abs(k), 2), "counting the diagonal with what comes after it"),
+    (lambda k: 3 * (k > 0) + min(abs(k), 1), "counted one by one on either side, up to 1"),
+    (lambda k: min(abs(k), 2), "the same on both sides, as before the diagonal"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), BUCKETS)
+def test_buckets_by_another_rule(wrong, words):
+    def build(g, bad):
+        (scores,) = inputs(g, "scores", shape=(N, N))
+        rule = wrong if bad else lambda k: 3 * (k > 0) + min(abs(k), 2)
+        buckets = g.constant([[rule(j - i) for j in range(N)] for i in range(N)], name="buckets")
+        bias = g.reshape(g.embedding(g.parameter("table", (6, 1)), buckets), (N, N))
+        g.output(y=g.softmax(g.add(scores, bias)))
+
+    assert said(build) == f"with the constant buckets {words}"
+
+
+def test_cross_attention_with_the_weights_of_self_attention():
+    def build(g, bad):
+        x, memory = inputs(g, "x", "memory", shape=(N, D))
+        own, theirs = (
+            {w: g.parameter(f"{w}_{i}", (D, D)) for w in ("w_q", "w_k", "w_v", "w_o")} for i in (1, 2)
+        )
+        y = g.multi_head(x, x, x, heads=H, name="self", **own)
+        g.output(y=g.multi_head(y, memory, memory, heads=H, name="cross", **(own if bad else theirs)))
+
+    assert said(build) == "with the parameters of self in cross too"

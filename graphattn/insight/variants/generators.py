@@ -13,6 +13,7 @@ from .cache import cache
 from .constants import constants
 from .declared import declared
 from .derivatives import derivatives
+from .distances import distances
 from .engine import engine
 from .folded import folded
 from .full_width import full_width
@@ -29,11 +30,13 @@ from .move import move
 from .numbers import numbers
 from .operands import operands
 from .padding import padding
+from .places import places
 from .pooling import pooling
 from .reading import reading
 from .repeat import repeat
 from .residual import residual
 from .rounding import rounding
+from .shared import shared
 from .shift import shift
 from .sibling import sibling
 from .skip import skip
@@ -49,7 +52,7 @@ GENERATORS: tuple[Generator, ...] = (
     engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands, heads,
     folded, full_width, within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding,
     angles, head_tables, cache, padding, pooling, tables, layout, repeat, residual, added, factors, shift,
-    slots, terms,
+    slots, terms, places, distances, shared,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
@@ -59,7 +62,7 @@ WIDE: tuple[Generator, ...] = (
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 
-LATE: tuple[Generator, ...] = (layout, repeat, residual, added, factors, shift, slots)
+LATE: tuple[Generator, ...] = (layout, places, distances, repeat, residual, added, factors, shift, slots)
 """Those whose variants are all unlikely."""
 NUMBERS: tuple[Generator, ...] = (numbers,)
 """What leaves a number open: tried last, for each takes several evaluations."""

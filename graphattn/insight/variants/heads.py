@@ -216,7 +216,9 @@ def _handed_out(intended: Intended, group: Group, nodes: list[Node]) -> Iterator
                         draft.operand(name, slot, ref)
 
             words = f"with the parts of {the(intended, group)} handed out {told}"
-            yield Variant("dealt", words, 1.25, group, one(intended, act))
+            heads = ("d_k", nodes[0].outputs[0].shape[-1]) in intended.sizes
+            price = 1.25 if heads else 1.1  # queries, keys and values
+            yield Variant("dealt", words, price, group, one(intended, act))
 
 
 def _is_shared(intended: Intended, node: Node) -> bool:

@@ -23,6 +23,7 @@ from ...core.numbers import FLOAT
 from ...core.op import Op
 from ...passes.gradient import Tape
 from .groups import Group, kinds_of, roles_of
+from .parts import Part, parts_of
 from .rows import by_row
 from .rules import incoming, tape_kinds
 from .sizes import sizes_of
@@ -289,6 +290,10 @@ class Intended:
     def stream_shapes(self) -> set[tuple[int, ...]]:
         """The shapes of the tensors that the stages of streams start and end with."""
         return {self.spec(stage.end).shape for stream in self.streams for stage in stream.wide.values()}
+
+    @cached_property
+    def parts(self) -> Mapping[str, Sequence[Sequence[Part]]]:
+        return parts_of(self)
 
     @cached_property
     def sizes(self) -> list[tuple[str, int]]:

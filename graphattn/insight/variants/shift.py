@@ -30,7 +30,8 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     spec = node.outputs[0]
     if spec.kind != "float":
         return
-    if not node.operands and not node.op.fed:
+    moved = node.op.moves and not intended.is_inside(node)  # rows of a learned table
+    if not node.op.fed and (moved or not node.operands):
         yield from _backwards(spec)
     if not node.operands:
         yield from _targets(intended, node, spec)
