@@ -217,6 +217,7 @@ register(
                 "with each pair turned the other way, by −θ,",
                 turned_back,
                 "The first of a pair becomes a cos θ − b sin θ, the second b cos θ + a sin θ.",
+                price=1.15,
             ),
             Declared(
                 "mixed layouts",

@@ -57,10 +57,10 @@ def test_an_image_in_another_order(perm, at, words):
     assert said(build).startswith(words)
 
 
-def sizes(build):
+def sizes(build, level="op"):
     g = Graph("sizes")
     build(g)
-    return Intended(g.at("op"), random_feeds(g, 1)).sizes
+    return Intended(g.at(level), random_feeds(g, 1)).sizes
 
 
 def test_sizes_have_their_true_names():
@@ -75,6 +75,11 @@ def test_sizes_have_their_true_names():
         gate, up = g.split(g.linear(x, g.parameter("w", (16, 6))), 2)
         g.output(y=g.silu(gate) * up)
 
+    def turned_in_pairs(g):
+        (x,) = inputs(g, "x", shape=(N, 8))
+        cos, sin = g.rope_angles(N, 8)
+        g.output(y=g.rope(x, cos, sin, interleaved=True) + g.positional_encoding(N, 8))
+
     names = [
         ("d_k", 3),
         ("d_model", 12),
@@ -84,7 +89,8 @@ def test_sizes_have_their_true_names():
         ("kv_heads", 2),
     ]
     assert sizes(grouped)[:6] == names
-    assert not {"h", "d_k", "d_model"} & dict(sizes(gated)).keys()
+    for none in (sizes(gated), sizes(turned_in_pairs, "primitive")):
+        assert not {"h", "d_k", "d_model"} & dict(none).keys()
 
 
 # ------------------------------------------------------------ positions
@@ -206,3 +212,29 @@ def test_cross_attention_with_the_weights_of_self_attention():
         g.output(y=g.multi_head(y, memory, memory, heads=H, name="cross", **(own if bad else theirs)))
 
     assert said(build) == "with the parameters of self in cross too"
+
+
+def test_a_norm_of_queries_before_the_heads_are_cut():
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(N, H * D))
+        gamma, (w,) = g.parameter("gamma", (D,)), weights(g, "w", shape=(H * D, H * D))
+        if bad:
+            y = g.rmsnorm(x, g.concat(gamma, gamma))
+        else:
+            q = g.reshape(x, (N, H, D), axes=("token", "head", None))
+            y = g.reshape(g.rmsnorm(q, gamma, name="norm"), (N, H * D))
+        g.output(y=g.softmax(g.linear(y, w)))
+
+    assert "over the full width, before the heads are cut" in said(build)
+
+
+def test_a_bias_that_is_not_scaled():
+    def build(g, bad):
+        x, keys = inputs(g, "x", "keys", shape=(N, D))
+        w, b = g.parameter("w", (4, D)), g.parameter("b", (4,))
+        k = g.linear(keys, g.parameter("w_k", (4, D)), name="k")
+        q = g.linear(x, g.scale(w, sqrt=4) if bad else w, b, name="q")
+        scores = g.matmul(q, g.transpose(k), name="scores")
+        g.output(y=g.softmax(scores if bad else g.scale(scores, sqrt=4, name="scaled")))
+
+    assert said(build) == "with the scale scaled (÷ √4) on x instead"  # or on w: one function

@@ -14,6 +14,7 @@ from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Node, Ref
 from .draft import Draft
+from .full_width import CELLS
 from .groups import Group
 from .intended import Intended
 from .variant import Option, Variant, each, like, maker
@@ -45,6 +46,35 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         yield Option("full width", words, 1.25, lambda d, n: _full_width(d, n, turn))
     elif _is_sized(node):
         yield from _wider(intended, node)
+    elif _is_by_head(intended, node):
+        words = "with {the} over the full width, before the heads are cut"
+        yield Option("full width", words, 0.95, _at_once)
+
+
+def _is_by_head(intended: Intended, node: Node) -> bool:
+    """Whether a step takes each head by itself, with parameters that all heads share, and more than cell by
+    cell: a norm of queries (n, h, d_k)."""
+    x = node.operands[0] if node.operands else None
+    if x is None or len(node.ports) > 1 or node.op.moves or node.op.family in CELLS:
+        return False
+    spec, others = intended.spec(x), [ref for ref in node.operands[1:] if ref is not None]
+    if spec.rank < 3 or spec.axes[-2] != "head" or not like(spec, node.outputs[0]):
+        return False
+    return all(intended.spec(ref).shape == spec.shape[-1:] for ref in others)
+
+
+def _at_once(draft: Draft, node: Node) -> None:
+    *lead, heads, width = node.outputs[0].shape
+    now = draft.node(node.name)
+    whole = {"shape": (*lead, heads * width)}
+    x = draft.add("reshape", now.operands[:1], whole, near=node, name="side_by_side")
+    rest = [
+        None if ref is None else draft.add("concat", [ref] * heads, {"axis": -1}, near=node, name="repeated")
+        for ref in now.operands[1:]
+    ]
+    made = draft.add(now.op, [x, *rest], now.attributes, near=node, name="at_once")
+    shape = {"shape": (*lead, heads, width)}
+    draft.redirect(Ref(node.name), draft.add("reshape", [made], shape, near=node, name="parts"))
 
 
 def _is_sized(node: Node) -> bool:

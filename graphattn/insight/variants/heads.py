@@ -217,7 +217,7 @@ def _handed_out(intended: Intended, group: Group, nodes: list[Node]) -> Iterator
 
             words = f"with the parts of {the(intended, group)} handed out {told}"
             heads = ("d_k", nodes[0].outputs[0].shape[-1]) in intended.sizes
-            price = 1.25 if heads else 1.1  # queries, keys and values
+            price = 1.25 if heads or not nodes[0].operands else 1.1  # queries, keys and values
             yield Variant("dealt", words, price, group, one(intended, act))
 
 

@@ -12,7 +12,7 @@ from . import rules
 from .draft import Draft
 from .groups import Group
 from .intended import Intended
-from .variant import Option, Variant, each, like, tensor
+from .variant import Option, Variant, each, like, maker, tensor
 
 MOST = 60
 """The most tensors of one shape that are tried in the place of an operand."""
@@ -41,7 +41,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             yield Option((slot, "dropped"), words, 1.0, lambda d, n, s=slot: d.operand(n, s, None))
             if spec.kind == "float":
                 words = f"with {called} ({{{slot}}}) twice in {{the}}"
-                yield Option((slot, "twice"), words, 1.1, lambda d, n, s=slot: _twice(d, n, s))
+                yield Option((slot, "twice"), words, 1.5, lambda d, n, s=slot: _twice(d, n, s))
         if parameter.variadic and not slot and spec.rank > 1 and len(node.operands) > 1:
             words = "with all that {the} takes transposed"
             yield Option("all transposed", words, 1.2, _all_transposed)
@@ -131,7 +131,7 @@ def _exchanged(intended: Intended, node: Node) -> Iterator[Option]:
             if a == b or intended.spec(a).kind != intended.spec(b).kind or len(given) > 6:
                 continue
             words = f"with {tensor(intended, a)} and {tensor(intended, b)} exchanged in {{the}}"
-            price = 1.1 if a.node != b.node else 1.25  # two results of one table
+            price = 1.1 if maker(intended, a) != maker(intended, b) else 1.25  # two results of one table
             yield Option((s, t, "exchanged"), words, price, lambda d, n, s=s, t=t: _exchange(d, n, s, t))
             both = intended.spec(a).rank > 1 and intended.spec(b).rank > 1 and len(given) == 2
             if both and not like(intended.spec(a), intended.spec(b)):

@@ -49,6 +49,8 @@ def _heads(intended: Intended, node: Node) -> tuple[int, int] | None:
     ref = node.operands[0] if node.operands else None
     if ref is None or not node.op.moves or node.outputs[0].rank < 2 or node.outputs[0].kind != "float":
         return None
+    if intended.is_inside(node) or intended.is_known(node.name):  # pairs of features that turn
+        return None
     whole, part, parts = intended.spec(ref).shape, node.outputs[0].shape, len(node.ports)
     if parts == 1:
         cut = len(whole) > 1 and len(part) == len(whole) + 1 and part[:-2] == whole[:-1]
