@@ -238,3 +238,12 @@ def test_a_bias_that_is_not_scaled():
         g.output(y=g.softmax(scores if bad else g.scale(scores, sqrt=4, name="scaled")))
 
     assert said(build) == "with the scale scaled (÷ √4) on x instead"  # or on w: one function
+
+
+def test_a_number_that_is_a_size_by_chance_is_told_alone():
+    def build(g, bad):
+        (x,) = inputs(g, "x", shape=(N, 8))
+        g.parameter("other", (6, 6))
+        g.output(y=g.divide(x, g.constant(6.0 if bad else 4.0, name="d")))
+
+    assert "size" not in said(build)

@@ -45,7 +45,7 @@ def _others(intended: Intended, number: float) -> Iterator[tuple[float, str, flo
         yield from ((eps, "", 1.0) for eps in (1e-5, 1e-6, 1e-12, 1e-3, 1e-8, 0.0))
     if number >= 2:
         for name, size in intended.sizes:
-            yield float(size), f"{name} = {size}", 1.1
+            yield float(size), "" if name == "size" else f"{name} = {size}", 1.1
             yield 1 / size, f"1/{name} = 1/{size}", 1.4
     size = next((name for name, size in intended.sizes if size == number and name != "size"), "")
     for other, sign in ((number + 1, "+"), (number - 1, "−")):
