@@ -1,5 +1,7 @@
 """Variants: what is evaluated below a change is what the variant's own graph computes, cell by cell."""
 
+from functools import partial
+
 import mistaken
 import pytest
 
@@ -7,6 +9,9 @@ from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.core import nested
 from graphattn.insight.variants import Intended, evaluate, explanations, merged, variants
+from graphattn.insight.variants.evaluate import sifted
+from graphattn.insight.variants.node_by_node import NodeByNode
+from graphattn.insight.variants.sieve import Sieve
 from graphattn.insight.variants.variant import the
 
 
@@ -57,6 +62,68 @@ def test_one_row_is_that_row_of_the_whole(multi_head):
             assert same(row, [whole[1]]), variant.phrase
             seen += 1
     assert seen > 50
+
+
+def computed(function):
+    try:
+        return repr(function())
+    except GraphError:
+        return "no graph"
+
+
+@pytest.mark.parametrize("level", ["op", "primitive"])
+def test_what_is_planned_gives_the_bits_of_node_by_node(multi_head, level):
+    """Whatever is planned once: what lies between changed nodes, whole composites, single rows."""
+    intended, feeds = multi_head
+    op = intended.graph
+    intended = Intended(op.at(level), feeds, coarse=op)
+    assert bool(intended.wholes) == (level == "primitive")
+    out = intended.graph.resolve("Y")
+    for variant in list(variants(intended))[5::29]:
+        rewrite, ref = variant.rewrite, variant.rewrite.now(out)
+        for row in (None, 1):
+            planned = computed(partial(evaluate, intended, rewrite, [out], row))
+            known = computed(partial(NodeByNode(intended, rewrite.nodes).values, [ref], row))
+            assert planned == known, variant.phrase
+
+
+def test_what_a_sieve_refuses_is_not_what_was_observed(multi_head):
+    """Of a change within one head it refuses all within the other; and what is not it the second time."""
+    intended, _ = multi_head
+    out, own = intended.graph.resolve("Y"), intended.values[intended.graph.resolve("Y")][1]
+    every = list(variants(intended, rest=True))
+    wrong = next(v for v in every if v.nodes == ("head0.weights",) and "axis" in v.phrase)
+    ((theirs,),) = evaluate(intended, wrong.rewrite, [out], 1)
+    sieve = Sieve(intended, 1, False, [y - x for x, y in zip(own, theirs, strict=True)], 1e-9)
+
+    def near(row):
+        return len(row) == 4 and all(abs(x - y) <= 1e-9 for x, y in zip(row, theirs, strict=True))
+
+    def is_it(variant):
+        try:
+            value = sifted(intended, variant.rewrite, out, 1, sieve)
+        except GraphError:
+            return "no graph"
+        if value is None:
+            return "refused"
+        if near(value[0]):
+            return "it"
+        sieve.refuse()
+        return "not it"
+
+    told = {variant: is_it(variant) for variant in every}
+    assert told[wrong] == "it" and is_it(wrong) == "it"
+    for variant in (variant for variant, what in told.items() if what == "refused"):
+        try:
+            ((row,),) = evaluate(intended, variant.rewrite, [out], 1)
+        except GraphError:
+            continue
+        assert not near(row), variant.phrase
+    beside = [v for v in every if all(name.startswith("head1.") for name in v.rewrite.nodes)
+              and v.rewrite.now(out) == out]  # fmt: skip
+    assert len(beside) > 9 and {told[variant] for variant in beside} == {"refused"}
+    again = [is_it(variant) for variant, what in told.items() if what == "not it"]
+    assert again.count("refused") > 0.8 * len(again) > 9  # all but those that change the result itself
 
 
 def test_a_role_is_changed_as_one(multi_head):

@@ -35,6 +35,7 @@ from .accuracy import SINGLE, Accuracy, accuracy_of, if_rounded
 from .backward import differentiated
 from .chance import excluded, right_by_chance
 from .classes import classes, same
+from .collector import collected_seldom
 from .cut import plain
 from .how_far import agreeing_digits, handed_in_for_another, how_far
 from .judge import Judge
@@ -104,7 +105,7 @@ def diagnose(
     stages = make(accuracy)
     maybe = None if precision is not None else if_rounded([o.theirs for o in reading.observed], accuracy)
     supposed = [] if maybe is None else make(maybe)
-    with warnings.catch_warnings():  # of graphs that nobody wrote
+    with collected_seldom(), warnings.catch_warnings():  # warnings of graphs that nobody wrote
         warnings.simplefilter("ignore")
         done = _diagnosed(
             graph, search, stages, supposed, recording, PAIRS if budget is None else budget, pairs,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -23,6 +24,8 @@ from ..compare.masked_cells import floor_of, is_masked, without_hidden
 from ..compare.moved_cells import MovedCells
 from ..compare.recording import rows_of
 from ..variants import Intended, Rewrite, evaluate
+from ..variants.evaluate import reaches, sifted
+from ..variants.sieve import Sieve
 from .accuracy import Accuracy
 from .observed import Observed
 
@@ -228,24 +231,42 @@ class Judge:
         return key, row if self.ranks[key] == 2 else None
 
     def roughly(self, rewrite: Rewrite) -> bool:
-        """Whether a variant may be it: one row first, then all. Raises a `GraphError` for no graph."""
+        """Whether a variant may be it: one tensor, or one row of it, first, then all. Raises a `GraphError` for
+        no graph."""
         key, row = self.key, self.row
-        theirs, loose = self.observed[key].rows, self.loose[key]
-        if row is not None:
-            (value,) = evaluate(self.intended, rewrite, [self.refs[key]], row)
-            if not near(value[0], theirs[row], loose[row]):
-                return False
-        elif len(self.refs) > 1:
-            (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
-            rows = rows_of(value, self.ranks[key])
-            if len(rows) != len(theirs) or not all(map(near, rows, theirs, loose)):
-                return False
+        value = sifted(self.intended, rewrite, self.refs[key], row, self.sieve)
+        if value is None:
+            return False
+        if not self._is_near(key, value, row):
+            self.sieve.refuse()
+            return False
+        if row is None and len(self.refs) == 1:
+            return True
         values = evaluate(self.intended, rewrite, self.refs)
-        for value, rank, o, room in zip(values, self.ranks, self.observed, self.loose, strict=True):
-            rows = rows_of(value, rank)
-            if len(rows) != len(o.rows) or not all(map(near, rows, o.rows, room)):
-                return False
-        return True
+        return all(self._is_near(place, value) for place, value in enumerate(values))
+
+    def reaches(self, rewrite: Rewrite) -> bool:
+        """Whether a variant may be it with some number in the place of one that is open."""
+        return reaches(self.intended, rewrite, self.refs[self.key], self.row, self.sieve)
+
+    def _is_near(self, place: int, value: Any, row: int | None = None) -> bool:
+        """Whether a tensor, or one row of it, is about what was observed."""
+        theirs, loose = self.observed[place].rows, self.loose[place]
+        if row is not None:
+            return near(value[0], theirs[row], loose[row])
+        rows = rows_of(value, self.ranks[place])
+        return len(rows) == len(theirs) and all(map(near, rows, theirs, loose))
+
+    @cached_property
+    def sieve(self) -> Sieve:
+        """What is refused before it is computed to the end, since the intended graph is not it."""
+        key, row, difference = self.key, self.row, None
+        fits = self._is_near(key, self.values[key])
+        if row is not None and not fits:
+            own, theirs = self.rows[key][row], self.observed[key].rows[row]
+            if all(map(math.isfinite, (*own, *theirs))):
+                difference = [y - x for x, y in zip(own, theirs, strict=True)]
+        return Sieve(self.intended, row, fits, difference, 0.0 if row is None else self.loose[key][row])
 
     def cells(self, rewrite: Rewrite) -> list[float]:
         """The cells that are looked at first, as a variant gives them."""

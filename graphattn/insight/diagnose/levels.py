@@ -55,6 +55,8 @@ class Level:
     """In which guise the graph is written; said before what a variant says."""
     tape: Tape | None = None
     """How its gradients came about, where it has some."""
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """What is known of calls, at all levels."""
     others: dict[Any, Intended] = field(default_factory=dict)
     """The whole graph on other feeds: levels that differ in what they are cut at, or held to, share it."""
 
@@ -78,7 +80,8 @@ class Level:
         graph, more, _ = self._cut
         theirs = {o.name: o.theirs.nested() for o in self.observed}
         feeds = {**self.feeds, **{name: theirs[of] for name, of in more.items()}}
-        return Intended(graph, feeds, tape=self.tape)
+        coarse = self.known[0] if self.name == "primitive" and self.tape is None else None
+        return Intended(graph, feeds, tape=self.tape, coarse=coarse, shared=self.shared)
 
     @cached_property
     def judge(self) -> Judge:
@@ -123,13 +126,12 @@ class Level:
     def _found(self, generators: Sequence[Generator], rest: bool, fresh: Collection[str]) -> list[Variant]:
         """The variants of these generators that reach all that differs."""
         judge = self.judge
-        wrong = [ref.node for ref, fine in zip(judge.refs, judge.agree, strict=True) if not fine]
-        reach = [self.intended.order[name] for name in wrong]
-        below = self.intended.below
+        wrong = {ref.node for ref, fine in zip(judge.refs, judge.agree, strict=True) if not fine}
+        differing = sum(1 << self.intended.order[name] for name in wrong)
         found = [
             variant
             for variant in variants(self.intended, fresh, generators, rest, self.name == "op")
-            if all(any(below[name] >> place & 1 for name in variant.nodes) for place in reach)
+            if self.intended.all_below(variant.nodes) & differing == differing
         ]
         back = set() if self.tape is None else {*self.tape.rules, *(ref.node for ref in self.tape.tensors)}
         for variant in found:
@@ -149,7 +151,9 @@ def levels(
 ) -> Iterator[Level]:
     """The levels, in the order in which they are searched."""
     op, primitive = graph.at("op"), graph.at("primitive")
-    make = partial(Level, observed=observed, feeds=feeds, accuracy=accuracy, declared=with_declared, seen=seen)
+    make = partial(
+        Level, observed=observed, feeds=feeds, accuracy=accuracy, declared=with_declared, seen=seen, shared={}
+    )
     yield make("op", op, tape=None if backward is None else backward.tape)
     if primitive is not op:
         yield make("primitive", primitive, known=(op,))

@@ -163,6 +163,8 @@ class Search:
         judge = level.judge
         if not numbers_tell(judge, self.tried):
             return variant
+        if not judge.reaches(variant.rewrite):
+            return None
         return solved(variant, judge.cells, judge.theirs, judge.nearly)
 
     def look(self, level: Level, chosen: tuple[Variant, ...], rewrite: Rewrite | None = None) -> Hit | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ...core.axes import Spec
@@ -26,11 +27,15 @@ def declared(intended: Intended, group: Group) -> Iterator[Variant]:
     own = nodes[0].op
     for mistake in (*own.mistakes, *(guise for guise in own.guises if not guise.only_nan)):
         if all(template(intended, node, mistake) for node in nodes):
-            words = f"{mistake.phrase} in {the(intended, group)}"
+            words = partial(_phrase, intended, group, mistake.phrase)
             make = one(intended, _act(nodes, mistake))
             yield Variant(
                 mistake.name, words, mistake.price, group, make, mistake.sentence, number=mistake.number
             )
+
+
+def _phrase(intended: Intended, group: Group, words: str) -> str:
+    return f"{words} in {the(intended, group)}"
 
 
 def guises(intended: Intended, group: Group) -> Iterator[tuple[Any, Rewrite]]:
@@ -62,9 +67,9 @@ def template(intended: Intended, node: Node, declaration: Any) -> Template | Non
     specs = padded(node.op, intended.graph.operand_specs(node.operands))
     build, number = declaration.build, declaration.number
     key = ("template", build, call_key(node.op, specs, node.attributes) or repr(node.attributes))
-    if key not in intended.calls:
-        intended.calls[key] = _built(specs, node.attributes, build, len(node.ports), number)  # pyright: ignore
-    return intended.calls[key]  # pyright: ignore
+    if key not in intended.shared:
+        intended.shared[key] = _built(specs, node.attributes, build, len(node.ports), number)
+    return intended.shared[key]
 
 
 def _built(

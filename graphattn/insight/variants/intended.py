@@ -17,7 +17,7 @@ from typing import Any
 from ...core import nested
 from ...core.axes import Spec
 from ...core.errors import GraphError
-from ...core.graph import Graph, Node, Ref
+from ...core.graph import Graph, Node, Ref, Scope
 from ...core.interpreter import FAILURES, function_of
 from ...core.numbers import FLOAT
 from ...core.op import Op
@@ -28,6 +28,7 @@ from .rows import by_row
 from .rules import incoming, tape_kinds
 from .sizes import sizes_of
 from .stream import Stream, streams_of
+from .wholes import wholes_of
 
 FAR = 6
 """How many edges away a tensor is taken for another because it is near."""
@@ -66,23 +67,33 @@ class Call:
 
 
 class Intended:
-    """A graph with values (see the module's docstring). `values` may hold any tensors that are known;
-    the others are computed from them. `tape` says how its gradients came about."""
+    """A graph with values (see the module's docstring). `values` may hold any tensors that are known; the
+    others are computed from them. `tape` says how its gradients came about, `coarse` which graph this one was
+    expanded from, if any (`wholes`); `shared` keeps what is known of calls, of whichever graph."""
 
     def __init__(
         self, graph: Graph, feeds: Mapping[str, Any], values: Mapping[Ref, Any] | None = None,
-        tape: Tape | None = None,
+        tape: Tape | None = None, coarse: Graph | None = None, shared: dict[Any, Any] | None = None,
     ) -> None:  # fmt: skip
         self.graph = graph
+        self.nodes = dict(graph.nodes)
+        self.coarse = coarse
         self.feeds = feeds
         self.tape = tape
         self.rules = {} if tape is None else tape.rules
         self.order = {name: place for place, name in enumerate(graph.nodes)}
-        self.calls: dict[Any, Call | GraphError] = {}
+        self.calls: dict[str, Call] = {}
+        """How each node is evaluated, as far as that was asked."""
+        self.shared: dict[Any, Any] = {} if shared is None else shared
         self.values: dict[Ref, Any] = dict(values or {})
+        self.options: dict[Any, Any] = {}
+        """What may be done to each node (`variant`)."""
         self.tails: dict[Any, Any] = {}
-        """What is computed below changed nodes (`tail`)."""
+        self.units: dict[Ref, Any] = {}
+        """What is computed below changed nodes, and by what (`tail`)."""
+        self.specs: dict[Ref, Spec] = {}
         for node in graph.nodes.values():
+            self.specs.update((Ref(node.name, port), spec) for port, spec in enumerate(node.outputs))
             if Ref(node.name) in self.values:
                 continue
             if node.op.fed:
@@ -103,33 +114,24 @@ class Intended:
     def call_of(self, name: str) -> Call:
         """How a node of the graph is evaluated."""
         found = self.calls.get(name)
-        if type(found) is Call:
-            return found
-        node = self.graph.nodes[name]
-        return self.call(node.op, self.graph.operand_specs(node.operands), node.attributes, name)
-
-    def call(
-        self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], known: str = ""
-    ) -> Call:
-        """How a node of that op is evaluated; kept by what it depends on. Raises a `GraphError` where the
-        op refuses. `known` names a node of the graph whose call this is."""
-        key = known or call_key(op, specs, attributes)
-        found = self.calls.get(key) if key else None
         if found is None:
-            found = self._call(op, specs, attributes)
+            node = self.nodes[name]
+            specs = self.graph.operand_specs(node.operands)
+            found = self.calls[name] = self.call(node.op, specs, node.attributes)
+        return found
+
+    def call(self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Call:
+        """How a node of that op is evaluated; kept by what it depends on. Raises a `GraphError` where the
+        op refuses."""
+        key = call_key(op, specs, attributes)
+        found = self.shared.get(key) if key else None
+        if found is None:
+            found = _call(op, specs, attributes)
             if key:
-                self.calls[key] = found
+                self.shared[key] = found
         if isinstance(found, GraphError):
             raise found.with_traceback(None)  # it is kept, and would keep every frame that it went through
         return found
-
-    def _call(self, op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Call | GraphError:
-        try:
-            return Call(op, specs, attributes)
-        except GraphError as error:
-            return error
-        except FAILURES as error:
-            return GraphError(str(error))
 
     # ------------------------------------------------------------ how the nodes hang together
 
@@ -159,6 +161,11 @@ class Intended:
         for name in names:
             found |= self.below.get(name, 0)
         return found
+
+    @cached_property
+    def wholes(self) -> dict[Ref, list[Scope]]:
+        """For each tensor, the composites that give it and can be computed by themselves (`wholes`)."""
+        return {} if self.coarse is None else wholes_of(self.graph, self.coarse, self.order)
 
     def steps_from(self, name: str) -> dict[str, int]:
         """How many edges away each node is, up or down."""
@@ -205,10 +212,10 @@ class Intended:
         return scope is not None and scope.op is not None and scope.op.kernel is not None
 
     def spec(self, ref: Ref) -> Spec:
-        return self.graph.spec(ref)
+        return self.specs[ref]
 
     def shape(self, ref: Ref) -> Shape:
-        spec = self.graph.spec(ref)
+        spec = self.specs[ref]
         return spec.shape, spec.kind
 
     @cached_property
@@ -243,10 +250,18 @@ class Intended:
         """The cotangents that arrive at nodes with a gradient rule."""
         return incoming(self)
 
-    @property
+    @cached_property
     def groups(self) -> list[Group]:
         """Every role, every kind, each node by itself."""
         return [*self.roles, *self.kinds, *((name,) for name in self.graph.nodes)]
+
+    @cached_property
+    def groups_of(self) -> dict[int, list[Group]]:
+        """The same by how many nodes they are."""
+        found: dict[int, list[Group]] = {}
+        for group in self.groups:
+            found.setdefault(len(group), []).append(group)
+        return found
 
     @cached_property
     def siblings(self) -> dict[str, Group]:
@@ -298,6 +313,15 @@ class Intended:
     @cached_property
     def sizes(self) -> list[tuple[str, int]]:
         return sizes_of(self)
+
+
+def _call(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Call | GraphError:
+    try:
+        return Call(op, specs, attributes)
+    except GraphError as error:
+        return error
+    except FAILURES as error:
+        return GraphError(str(error))
 
 
 def call_key(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Any:

@@ -6,14 +6,13 @@ reads row i alone of an operand is called on that row; its other operands are wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...core.axes import Spec
 from ...core.cells import Cell, sources
 from ...core.errors import GraphError
-from ...core.graph import Ref
 from ...core.interpreter import FAILURES, padded
 
 if TYPE_CHECKING:
@@ -37,18 +36,14 @@ def row_of(value: Any, row: int, rank: int) -> Any:
     return [row_of(block, row, rank - 1) for block in value]
 
 
-def spread(
-    single: dict[str, bool], order: Iterable[str], calls: Mapping[str, Call],
-    operands: Callable[[str], Sequence[Ref | None]], among: Container[str],
-) -> None:  # fmt: skip
-    """Carries from readers (first in `order`) to those `among` which they read for which nodes one row of the
-    results will do (`single`)."""
-    for name in order:
-        found = calls[name].by_row if single.get(name, True) else None
-        single[name] = found is not None
-        for slot, ref in enumerate(operands(name)):
-            if ref is not None and ref.node in among:
-                single[ref.node] = single.get(ref.node, True) and found is not None and found[0][slot]
+def carry(single: dict[Any, bool], reader: Any, call: Call, operands: Iterable[Any]) -> None:
+    """Whether one row of its results will do (`single`), carried from a reader to what it reads: `operands`
+    says what is read in each slot, None for what is known."""
+    found = call.by_row if single.get(reader, True) else None
+    single[reader] = found is not None
+    for slot, other in enumerate(operands):
+        if other is not None:
+            single[other] = single.get(other, True) and found is not None and found[0][slot]
 
 
 def by_row(call: Call) -> tuple[tuple[bool, ...], Call] | None:

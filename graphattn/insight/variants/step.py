@@ -122,7 +122,7 @@ def _variants(intended: Intended, small: Graph, feeds: Mapping[str, Any], node: 
     near = {node, *(ref.node for ref in intended.graph.nodes[node].operands if ref is not None)}
     found = list(variants(intended, near))
     if intended.graph.nodes[node].op.coarser("primitive"):
-        fine = Intended(small.at("primitive"), feeds)
+        fine = Intended(small.at("primitive"), feeds, coarse=small)
         inside = [name for name in fine.graph.nodes if name not in small.nodes]
         for variant in variants(fine, inside):
             variant.price += 0.3

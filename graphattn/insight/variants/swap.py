@@ -43,15 +43,11 @@ def _series(intended: Intended, group: Group) -> Iterator[Variant]:
     """Each node of a role with its neighbour in another role: all queries with all keys."""
     first = intended.graph.nodes[group[0]]
     last = intended.graph.nodes[group[-1]]
-    for other in intended.groups:
-        if (
-            len(other) != len(group)
-            or other[0] in group
-            or intended.order[other[0]] <= intended.order[group[0]]
-        ):
+    for other in intended.groups_of[len(group)]:
+        a, b = intended.nodes[other[0]], intended.nodes[other[-1]]
+        if a.op is not first.op or other[0] in group or intended.order[a.name] <= intended.order[first.name]:
             continue
-        a, b = intended.graph.nodes[other[0]], intended.graph.nodes[other[-1]]
-        if a.op is first.op and a.outputs and like(a.outputs[0], first.outputs[0]) and b.op is last.op:
+        if a.outputs and like(a.outputs[0], first.outputs[0]) and b.op is last.op:
             yield from _pair(intended, group, other)
 
 
@@ -67,7 +63,9 @@ def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
         for a, b in pairs:
             both_ways(draft, [(Ref(a.name, port), Ref(b.name, port)) for port in range(len(a.ports))])
 
-    words = f"with {the(intended, these)} and {spoken(those)} in each other's place"
+    def words() -> str:
+        return f"with {the(intended, these)} and {spoken(those)} in each other's place"
+
     laid_out = all(a.op.moves and b.op.moves for a, b in pairs)
     of_one = laid_out and all(maker(intended, Ref(a.name)) == maker(intended, Ref(b.name)) for a, b in pairs)
     price = 1.3 if of_one else 1.11  # of two parts it is plainer that the parts are exchanged

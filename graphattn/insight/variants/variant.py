@@ -85,18 +85,27 @@ Generator = Callable[[Intended, Group], Iterator[Variant]]
 def each(kind: str, options: Options, intended: Intended, group: Group) -> Iterator[Variant]:
     """What may be done to every node of a group alike."""
     nodes = [intended.graph.nodes[name] for name in group]
-    tables = [{option.key: option for option in options(intended, node)} for node in nodes]
-    for key, option in tables[0].items():
-        if all(key in table for table in tables[1:]):
-            same = [table[key] for table in tables]
-            chosen = [(node, o.apply) for node, o in zip(nodes, same, strict=True)]
-            words = partial(_phrase, intended, group, option.phrase, [o.new for o in same])
-            make = _maker(intended, chosen)
+    tables = [_table(options, intended, node) for node in nodes]
+    first, *others = tables
+    for key, option in first.items():
+        if not others or all(key in table for table in others):
+            alike = [table[key] for table in tables]
+            words = partial(_phrase, intended, group, alike)
+            make = partial(_made, intended, nodes, alike)
             yield Variant(kind, words, option.price, group, make, number=option.number)
 
 
-def _phrase(intended: Intended, group: Group, words: str, new: Sequence[Ref | None]) -> str:
-    """The phrase of an option, filled in for a group (see `Option`)."""
+def _table(options: Options, intended: Intended, node: Node) -> dict[object, Option]:
+    """What may be done to one node, by key: asked once, though the node is in several groups."""
+    key = (options, node.name)
+    if key not in intended.options:
+        intended.options[key] = {option.key: option for option in options(intended, node)}
+    return intended.options[key]
+
+
+def _phrase(intended: Intended, group: Group, alike: Sequence[Option]) -> str:
+    """The phrase of an option for each node of a group, filled in (see `Option`)."""
+    words, new = alike[0].phrase, [option.new for option in alike]
     words = words.replace("{the}", the(intended, group)).replace("{bare}", bare_the(intended, group))
     words = SLOT.sub(
         lambda found: _operand(intended, group, int(found[1])), words.replace("{name}", spoken(group))
@@ -125,16 +134,12 @@ def tensors(intended: Intended, refs: Iterable[Ref | None]) -> str:
     return spoken(tuple(dict.fromkeys(tensor(intended, ref) for ref in refs if ref is not None)))
 
 
-def _maker(
-    intended: Intended, chosen: list[tuple[Node, Callable[[Draft, Node], None]]]
-) -> Callable[[], Rewrite]:
-    def make() -> Rewrite:
-        draft = Draft(intended)
-        for node, apply in chosen:
-            apply(draft, node)
-        return draft.done()
-
-    return make
+def _made(intended: Intended, nodes: Sequence[Node], alike: Sequence[Option]) -> Rewrite:
+    """The rewrite of an option for each node of a group."""
+    draft = Draft(intended)
+    for node, option in zip(nodes, alike, strict=True):
+        option.apply(draft, node)
+    return draft.done()
 
 
 def one(intended: Intended, act: Callable[[Draft], None]) -> Callable[[], Rewrite]:
