@@ -5,6 +5,7 @@
 
 import math
 import random
+from array import array
 
 import pytest
 import trust
@@ -14,7 +15,16 @@ from graphattn import Graph, GraphError, diagnose, run
 from graphattn.builtin import random_feeds, specimen
 from graphattn.core.rounded import BFLOAT16, FORMATS
 from graphattn.insight.compare import compare
-from graphattn.insight.compare.printed import EXACT, Print, print_of_numbers, print_of_texts
+from graphattn.insight.compare.cell_classes import Rules, Tolerance, measure
+from graphattn.insight.compare.printed import (
+    EXACT,
+    Print,
+    before_float32,
+    fits,
+    print_of_numbers,
+    print_of_texts,
+)
+from graphattn.insight.compare.recording import Recorded
 from graphattn.passes.gradient import gradient
 from graphattn.testing import assert_close
 
@@ -506,3 +516,29 @@ def test_a_verdict_is_short():
     )
     with pytest.raises(GraphError, match="was not compared"):
         compare(trace, trace).find("nothing")
+
+
+def test_one_look_at_a_small_tensor_says_what_its_rows_say():
+    draw, told = random.Random(0), 0
+    for _ in range(2000):
+        n, d, size = draw.randint(1, 4), draw.randint(1, 5), 10.0 ** draw.choice((-200, -3, 0, 0, 3, 200))
+        wide = [draw.choice((1.0, 1.0, 1.0, 1e-9)) for _ in range(n)]
+        flat = draw.choice((0.0, 0.0, 1.0))
+        rows = [[size * (flat + w * draw.gauss(0.0, 1.0)) for _ in range(d)] for w in wide]
+        hidden = draw.choice((None, None, -math.inf, -1e9, math.nan))
+        if hidden is not None:
+            rows = [[x if j <= i else hidden for j, x in enumerate(row)] for i, row in enumerate(rows)]
+        rtol = draw.choice((1e-15, 1e-6, 1e-2))
+        far = draw.choice((0.0, 0.1, 1.0, 3.0)) * rtol * size
+        other = [[x + far * draw.uniform(-1.0, 1.0) for x in row] for row in rows]
+        sides = Recorded("x", (n, d), rows), Recorded("y", (n, d), other)
+        once = measure(*sides, Tolerance(rtol), Rules())
+        by_row = measure(*sides, Tolerance(rtol), Rules(), skip=lambda i, a, b: False)
+        assert (once.agrees, once.unequal, once.loose) == (by_row.agrees, by_row.unequal, by_row.loose), sides
+        told += once.agrees and once.unequal
+    assert told > 200
+
+
+def test_a_sign_is_no_digit():
+    assert fits(Print("significant", 6), [-1.23456, 1.5]) and not fits(Print("significant", 7), [-1.23456, 1.5])
+    assert before_float32([array("f", (-0.123456,))[0], 2.0]) == [-0.123456, 2.0]
