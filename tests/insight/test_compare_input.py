@@ -181,6 +181,10 @@ def test_other_sources_are_refused(tmp_path):
     refused({"a": A}, {"a": [[1.0], [2.0, 3.0]]}, "yours: a[1] has 2 cells; expected 1, as in its neighbours")
     refused({"a": A}, {3: A}, "yours has the name 3; expected text")
     refused({"a": A}, {"a": [10**400]}, "expected numbers that a double can hold")
+    ids = Graph("ids")
+    ids.output(y=ids.embedding(ids.parameter("table", (3, 2)), ids.input("x", (2,), kind="int"), name="y"))
+    one, other = (run(ids, {"x": [cell, 2], "table": [[1.0, 2.0]] * 3}, targets=["x"]) for cell in (1, 10**400))
+    refused(one, other, "yours: x holds 1000000000000000000000000000000000000...; expected")
     refused({"a": A}, tmp_path, "holds no tensor files; expected .safetensors, .json, .csv, .npy, .npz")
     nested = A
     for _ in range(2000):

@@ -71,6 +71,9 @@ def of_trace(trace: Trace, title: str = "the reference") -> Recording:
             if near is not None and spec.kind == "float":
                 rows = [list(map(near, row)) for row in rows]
             name = step.node.tensor_name(port)
+            if spec.kind == "int":
+                for cell in chain.from_iterable(rows):
+                    _cell(cell, f"{title}: {name}")  # refused where no double holds it
             tensors[name] = Recorded(name, spec.shape, rows)
     if not tensors:
         raise GraphError(f"{title} holds no tensors; expected a trace with some that were kept")
