@@ -10,9 +10,9 @@ import by_hand
 from graphattn import GraphError, diagnose, gradient, run
 from graphattn.core.elementwise import over, times, unbroadcast
 from graphattn.insight.variants import Intended, variants
-from graphattn.insight.variants.derivatives import derivatives
-from graphattn.insight.variants.engine import engine
-from graphattn.insight.variants.handed import handed
+from graphattn.insight.variants.generators.derivatives import derivatives
+from graphattn.insight.variants.generators.engine import engine
+from graphattn.insight.variants.generators.handed import handed
 from graphattn.passes.gradient import differentiate
 from graphattn.passes.rebuild import Rebuild
 

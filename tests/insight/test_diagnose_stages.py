@@ -5,8 +5,8 @@ import pytest
 from graphattn import Graph, diagnose, run
 from graphattn.builtin import random_feeds
 from graphattn.insight.variants import Intended, evaluate, variants
-from graphattn.insight.variants.repeat import repeat
-from graphattn.insight.variants.stages import stages
+from graphattn.insight.variants.generators.repeat import repeat
+from graphattn.insight.variants.generators.stages import stages
 
 N, D = 3, 4
 SHAPES = {"gamma": (D,), "w": (D, D), "alpha": (D,), "u": (D, D), "delta": (D,), "t": (D, D)}

@@ -9,9 +9,9 @@ from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.core import nested
 from graphattn.insight.variants import Intended, evaluate, explanations, merged, variants
-from graphattn.insight.variants.evaluate import sifted
-from graphattn.insight.variants.node_by_node import NodeByNode
-from graphattn.insight.variants.sieve import Sieve
+from graphattn.insight.variants.evaluation import sifted
+from graphattn.insight.variants.evaluation.node_by_node import NodeByNode
+from graphattn.insight.variants.evaluation.sieve import Sieve
 from graphattn.insight.variants.variant import the
 
 

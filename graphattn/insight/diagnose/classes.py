@@ -16,7 +16,7 @@ from ...core.axes import Spec
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ..variants import Intended, Rewrite, evaluate
-from ..variants.groups import numbered
+from ..variants.structure.groups import numbered
 from .cut import uncut
 from .search import Hit
 

@@ -24,8 +24,8 @@ from ..compare.masked_cells import floor_of, is_masked, without_hidden
 from ..compare.moved_cells import MovedCells
 from ..compare.recording import rows_of
 from ..variants import Intended, Rewrite, evaluate
-from ..variants.evaluate import reaches, sifted
-from ..variants.sieve import Sieve
+from ..variants.evaluation import reaches, sifted
+from ..variants.evaluation.sieve import Sieve
 from .accuracy import Accuracy
 from .observed import Observed
 

@@ -12,11 +12,11 @@ from typing import Any
 from ...core.graph import Graph, Ref
 from ...passes.gradient import Tape
 from ..variants import GENERATORS, NUMBERS, Intended, Rewrite, Variant, guises, variants
-from ..variants.attributes import attributes
-from ..variants.declared import declared
-from ..variants.operands import operands
-from ..variants.repeat import repeat
-from ..variants.skip import skip
+from ..variants.generators.attributes import attributes
+from ..variants.generators.declared import declared
+from ..variants.generators.operands import operands
+from ..variants.generators.repeat import repeat
+from ..variants.generators.skip import skip
 from ..variants.variant import Generator
 from .accuracy import Accuracy
 from .backward import Backward

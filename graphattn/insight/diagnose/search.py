@@ -15,7 +15,7 @@ from heapq import heappop, heappush, heapreplace
 from ...core.errors import GraphError
 from ..variants import TWICE, UNLIKELY, Rewrite, Variant, solved
 from ..variants.clock import Clock
-from ..variants.groups import numbered
+from ..variants.structure.groups import numbered
 from .chance import numbers_tell
 from .levels import Level
 

@@ -6,22 +6,23 @@
         variant.rewrite.graph(graph)         the intended graph with that mistake in it
         evaluate(intended, variant.rewrite, [ref])
 
-Generators know no op and no list of mistakes: each of the small files of this room does one thing to any
+Generators know no op and no list of mistakes: each of the small files in `generators` does one thing to any
 node (skip it, do it twice, change an attribute, take another operand, …). Where none reaches, an op declares
-its own (`Op.mistakes`). `explanations` asks of one step alone which variants of it give what was observed.
+its own (`Op.mistakes`). `structure` reads of a graph what there is to change, `evaluation` computes variants, and
+`explanations` asks of one step alone which variants of it give what was observed.
 """
 
 from __future__ import annotations
 
-from .declared import guises
 from .draft import Draft, Rewrite, merged
-from .evaluate import evaluate
+from .evaluation import evaluate
 from .generators import GENERATORS, NUMBERS, UNLIKELY, variants
-from .groups import Group, spoken
+from .generators.declared import guises
+from .generators.repeat import TWICE
 from .intended import Intended
-from .repeat import TWICE
 from .solve import solved
 from .step import Explanation, explanations
+from .structure.groups import Group, spoken
 from .variant import Variant
 
 __all__ = [

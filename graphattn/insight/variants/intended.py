@@ -22,13 +22,13 @@ from ...core.interpreter import FAILURES, function_of
 from ...core.numbers import FLOAT
 from ...core.op import Op
 from ...passes.gradient import Tape
-from .groups import Group, kinds_of, roles_of
-from .parts import Part, parts_of
-from .rows import by_row
-from .rules import incoming, tape_kinds
-from .sizes import sizes_of
-from .stream import Stream, streams_of
-from .wholes import wholes_of
+from .structure.groups import Group, kinds_of, roles_of
+from .structure.parts import Part, parts_of
+from .structure.rows import by_row
+from .structure.rules import incoming, tape_kinds
+from .structure.sizes import sizes_of
+from .structure.stream import Stream, streams_of
+from .structure.wholes import wholes_of
 
 FAR = 6
 """How many edges away a tensor is taken for another because it is near."""

@@ -17,7 +17,7 @@ from ...core.errors import GraphError
 from ...core.graph import Graph, Ref
 from .clock import Clock
 from .draft import Rewrite
-from .evaluate import evaluate
+from .evaluation import evaluate
 from .generators import variants
 from .intended import Intended
 from .solve import CELLS, solved

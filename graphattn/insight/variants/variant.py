@@ -16,8 +16,8 @@ from ...core.axes import Spec
 from ...core.graph import Node, Ref
 from ...core.interpreter import padded
 from .draft import Draft, Rewrite
-from .groups import Group, inside, spoken
 from .intended import Intended
+from .structure.groups import Group, inside, spoken
 
 
 @dataclass(eq=False)

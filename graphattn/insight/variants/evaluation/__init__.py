@@ -1,0 +1,234 @@
+"""What a variant computes: only what lies below its changes, and of that, if asked, only what one row needs.
+
+    evaluate(intended, rewrite, [ref], row=2)  →  [the row 2 of that tensor, as a tensor of one row]
+
+Changed and new nodes are computed on demand from the results that are asked for, so that a node may read a
+tensor that comes later in the intended order; one that would read what is computed from it is refused. What
+lies between and below them is planned once for all variants that change the same nodes (`tail`), unless a
+change gives its results another shape: then shapes are inferred again below it (`node_by_node`). Raises a
+`GraphError` for a variant that is no graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....core.axes import Spec
+from ....core.errors import GraphError
+from ....core.graph import Node, Ref
+from ..draft import Rewrite
+from ..intended import Call, Intended
+from ..structure.rows import carry, row_of
+from .node_by_node import Disturb, NodeByNode
+from .sieve import Sieve
+from .tail import Tail, Values, tail_of
+
+Item = str | Ref
+"""What is computed: a changed or new node, or a tensor below one, by its tail."""
+
+
+def evaluate(
+    intended: Intended, rewrite: Rewrite, wanted: Sequence[Ref], row: int | None = None,
+    disturb: Disturb | None = None,
+) -> list[Any]:  # fmt: skip
+    """The values of tensors of the variant, by their refs in the intended graph. With `row`, that row alone of
+    each tensor of rank 2 or more (as a tensor with one row). `disturb` is applied to every result, and then
+    everything is computed again."""
+    refs = tuple(map(rewrite.now, wanted))
+    if disturb is None:
+        planned = _Planned(intended, rewrite.nodes, refs, row)
+        if planned.prepare():
+            planned.run()
+            return planned.results()
+    return NodeByNode(intended, rewrite.nodes, disturb).values(refs, row)
+
+
+def sifted(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, sieve: Sieve) -> Any:
+    """The value of one tensor of the variant, as of `evaluate`; None where a sieve refuses it before."""
+    refs = (rewrite.now(wanted),)
+    planned = _Planned(intended, rewrite.nodes, refs, row)
+    sieve.way.clear()
+    if not sieve.reaches(planned.tail):
+        return None
+    if planned.prepare():
+        return planned.results()[0] if planned.run(sieve) else None
+    return NodeByNode(intended, rewrite.nodes).values(refs, row)[0]
+
+
+def reaches(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, sieve: Sieve) -> bool:
+    """Whether a variant may move a tensor as far as a sieve asks, whatever the numbers in it."""
+    return sieve.reaches(_Planned(intended, rewrite.nodes, (rewrite.now(wanted),), row).tail)
+
+
+class _Planned:
+    """The changed and new nodes, and by tails what lies between and below them: the inner loop of a search."""
+
+    def __init__(
+        self, intended: Intended, records: Mapping[str, Node], refs: tuple[Ref, ...], row: int | None
+    ) -> None:
+        self.intended = intended
+        self.records = records
+        self.refs = refs
+        self.row = row
+        self.changed = frozenset(name for name in records if name in intended.order)
+        self.tail = tail_of(intended, self.changed, refs, row)
+        self.order: list[Item] = []
+        """What is computed before the tail, in this order."""
+        self.calls: dict[Item, Call | None] = {}
+        """How each node is called; None for a tensor."""
+        self.done: Values = {}
+
+    def prepare(self) -> bool:
+        """Find what to compute, producers first, and how each node is called. Whether all that tails read has
+        the shape that it should have."""
+        calls, records = self.calls, self.records
+        waiting: set[Item] = set()
+        stack: list[Item] = list(self.tail.heads)
+        while stack:
+            item = stack[-1]
+            if item in calls:
+                stack.pop()
+                continue
+            if isinstance(item, str):
+                given, missing = self._given(records[item])
+            else:
+                given, missing = [], [head for head in self._tail_to(item).heads if head not in calls]
+            if missing:
+                if not waiting.isdisjoint(missing):
+                    raise GraphError(f"node {item!r} would read what is computed from it")
+                waiting.add(item)
+                stack += missing
+                continue
+            if isinstance(item, str):
+                calls[item] = self._call(records[item], given)
+            elif self._reshaped(self._tail_to(item)):
+                return False
+            else:
+                calls[item] = None
+            self.order.append(item)
+            stack.pop()
+        return not self._reshaped(self.tail)
+
+    def _given(self, record: Node) -> tuple[list[Spec | None], list[Item]]:
+        """The operands of a node, and those that are to be prepared before it."""
+        known, place, dirty = self.intended.specs, self.intended.order, self.tail.dirty
+        given: list[Spec | None] = []
+        missing: list[Item] = []
+        for ref in record.operands:
+            if ref is None:
+                given.append(None)
+                continue
+            call = self.calls.get(ref.node)
+            if call is not None:
+                if ref.port >= len(call.outputs):
+                    raise GraphError(f"node {ref.node!r} has {len(call.outputs)} outputs; expected more")
+                given.append(call.outputs[ref.port])
+            elif ref.node in self.records:
+                missing.append(ref.node)
+            else:
+                if dirty >> place[ref.node] & 1 and ref not in self.calls:
+                    missing.append(ref)
+                given.append(known[ref])
+        return given, missing
+
+    def _call(self, record: Node, given: list[Spec | None]) -> Call:
+        """How a node is called: as in the intended graph, if only its operands come from elsewhere."""
+        before = self.intended.nodes.get(record.name)
+        if before is not None and record.op is before.op and record.attributes is before.attributes:
+            call = self.intended.call_of(record.name)
+            if _alike(call.operands, given):
+                return call
+        return self.intended.call(record.op, given, record.attributes)
+
+    def _reshaped(self, tail: Tail) -> bool:
+        """Whether a changed node that a tail reads has results of other shapes."""
+        nodes = self.intended.graph.nodes
+        return not all(_alike(self.calls[name].outputs, nodes[name].outputs) for name in tail.read)  # pyright: ignore
+
+    def _tail_to(self, ref: Ref, row: int | None = None) -> Tail:
+        return tail_of(self.intended, self.changed, (ref,), row)
+
+    def run(self, sieve: Sieve | None = None) -> bool:
+        """Compute it all; False where the sieve knows what comes of it."""
+        single = {} if self.row is None else self._single(self.row)
+        for item in self.order:
+            if isinstance(item, str):
+                self._compute(item, single.get(item, False))
+            else:
+                self._fill(self._tail_to(item, self.row if single.get(item) else None))
+        return self._fill(self.tail, sieve)
+
+    def _single(self, row: int) -> dict[Item, bool]:
+        """For each item, whether one row of its results will do."""
+        calls = self.calls
+        single: dict[Item, bool] = dict(self.tail.heads)  # pyright: ignore
+        for ref in self.refs:
+            if ref.node in calls:
+                single[ref.node] = single[ref.node] and self._spec(ref).rank > 1
+        for item in reversed(self.order):
+            call = calls[item]
+            if call is not None:
+                read = [
+                    None if ref is None else ref.node if ref.node in calls else ref if ref in calls else None
+                    for ref in self.records[item].operands  # pyright: ignore
+                ]
+                carry(single, item, call, read)
+            else:
+                tail = self._tail_to(item, row if single.get(item, True) else None)  # pyright: ignore
+                for head, one in tail.heads.items():
+                    single[head] = single.get(head, True) and one
+        return single
+
+    def _compute(self, name: str, single: bool) -> None:
+        record, call = self.records[name], self.calls[name]
+        assert call is not None
+        if record.op.fed:
+            found: Sequence[Any] = [self.intended.values[Ref(name)]]
+        elif single:
+            local, call = call.by_row  # pyright: ignore
+            found = call(
+                [
+                    None if ref is None else self._value(ref, here)
+                    for ref, here in zip(record.operands, local, strict=True)
+                ]
+            )
+        else:
+            found = call([None if ref is None else self._value(ref, False) for ref in record.operands])
+        for port, value in enumerate(found):
+            self.done[(Ref(name, port), single)] = value
+
+    def _fill(self, tail: Tail, sieve: Sieve | None = None) -> bool:
+        """A tail, and before it one row of those changed nodes of which one will do, but that had to be
+        computed whole."""
+        done = self.done
+        for name in tail.read:
+            if tail.heads[name] and (Ref(name), True) not in done:
+                for port, spec in enumerate(self.calls[name].outputs):  # pyright: ignore
+                    if spec.rank > 1:
+                        ref = Ref(name, port)
+                        done[(ref, True)] = row_of(done[(ref, False)], tail.row, spec.rank)  # pyright: ignore
+        return tail.fill(done, None if sieve is None else sieve.knows)
+
+    def _spec(self, ref: Ref) -> Spec:
+        call = self.calls.get(ref.node)
+        return self.intended.specs[ref] if call is None else call.outputs[ref.port]
+
+    def _value(self, ref: Ref, single: bool) -> Any:
+        """The value of a tensor, or of one row of it."""
+        done = self.done
+        if single and (ref, True) in done:
+            return done[(ref, True)]
+        value = done[(ref, False)] if (ref, False) in done else self.intended.values[ref]
+        return row_of(value, self.row, self._spec(ref).rank) if single else value  # pyright: ignore
+
+    def results(self) -> list[Any]:
+        return [self._value(ref, self.row is not None and self._spec(ref).rank > 1) for ref in self.refs]
+
+
+def _alike(these: Sequence[Spec | None], those: Sequence[Spec | None]) -> bool:
+    """Whether specs are of the same shapes and kinds."""
+    return len(these) == len(those) and all(
+        a is b or (a is not None and b is not None and a.shape == b.shape and a.kind == b.kind)
+        for a, b in zip(these, those)
+    )

@@ -1,0 +1,80 @@
+"""Two tensors take each other's place: queries for keys, one projection for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....core.graph import Ref
+from ..draft import Draft
+from ..intended import Intended
+from ..structure.groups import Group, spoken
+from ..variant import Variant, like, maker, one, the
+
+MOST = 8
+
+
+def swap(intended: Intended, group: Group) -> Iterator[Variant]:
+    """Pairs of a role; and, for a group of several, each with the other of its name in all of them."""
+    if 1 < len(group) <= MOST:
+        for place, a in enumerate(group):
+            for b in group[place + 1 :]:
+                yield from _pair(intended, (a,), (b,))
+                yield from _parameters(intended, a, b)
+    yield from _series(intended, group)
+
+
+def _parameters(intended: Intended, a: str, b: str) -> Iterator[Variant]:
+    """Two steps with each other's parameters, where they have several."""
+    one_way, back = intended.graph.nodes[a], intended.graph.nodes[b]
+    slots = [s for s, ref in enumerate(one_way.operands) if ref and intended.graph.nodes[ref.node].op.fed]
+    if len(slots) < 2 or back not in intended.peers(one_way):
+        return
+
+    def act(draft: Draft) -> None:
+        for node, other in ((one_way, back), (back, one_way)):
+            for slot in slots:
+                draft.operand(node, slot, other.operands[slot])
+
+    words = f"with the parameters of {a} and {b} in each other's place"
+    yield Variant("swap", words, 1.2, (a, b), one(intended, act))
+
+
+def _series(intended: Intended, group: Group) -> Iterator[Variant]:
+    """Each node of a role with its neighbour in another role: all queries with all keys."""
+    first = intended.graph.nodes[group[0]]
+    last = intended.graph.nodes[group[-1]]
+    for other in intended.groups_of[len(group)]:
+        a, b = intended.nodes[other[0]], intended.nodes[other[-1]]
+        if a.op is not first.op or other[0] in group or intended.order[a.name] <= intended.order[first.name]:
+            continue
+        if a.outputs and like(a.outputs[0], first.outputs[0]) and b.op is last.op:
+            yield from _pair(intended, group, other)
+
+
+def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
+    nodes = intended.graph.nodes
+    pairs = [(nodes[a], nodes[b]) for a, b in zip(these, those, strict=True)]
+    if any(len(a.ports) != len(b.ports) or not like(a.outputs[0], b.outputs[0]) for a, b in pairs):
+        return
+    if any(intended.depends(b.name, on=a.name) or intended.depends(a.name, on=b.name) for a, b in pairs):
+        return  # what stands between them would be left out
+
+    def act(draft: Draft) -> None:
+        for a, b in pairs:
+            both_ways(draft, [(Ref(a.name, port), Ref(b.name, port)) for port in range(len(a.ports))])
+
+    def words() -> str:
+        return f"with {the(intended, these)} and {spoken(those)} in each other's place"
+
+    laid_out = all(a.op.moves and b.op.moves for a, b in pairs)
+    of_one = laid_out and all(maker(intended, Ref(a.name)) == maker(intended, Ref(b.name)) for a, b in pairs)
+    price = 1.3 if of_one else 1.11  # of two parts it is plainer that the parts are exchanged
+    yield Variant("swap", words, price, (*these, *those), one(intended, act))
+
+
+def both_ways(draft: Draft, pairs: list[tuple[Ref, Ref]]) -> None:
+    users = draft.intended.users
+    for a, b in pairs:
+        for old, new in ((a, b), (b, a)):
+            for name, slot in users.get(old, ()):
+                draft.operand(name, slot, new)
