@@ -8,7 +8,7 @@
 
 Generators know no op and no list of mistakes: each of the small files in `generators` does one thing to any
 node (skip it, do it twice, change an attribute, take another operand, …). Where none reaches, an op declares
-its own (`Op.mistakes`). `structure` reads of a graph what there is to change, `evaluation` computes variants, and
+its own (`Op.mistakes`). `structure` reads of a graph what there is to change, `evaluation` computes variants;
 `explanations` asks of one step alone which variants of it give what was observed.
 """
 
