@@ -190,7 +190,7 @@ PROMISED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _tuple_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, tuple) and all(isinstance(item, kind) for item in value)
+    return lambda value: isinstance(value, (tuple, list)) and all(isinstance(item, kind) for item in value)
 
 
 def _mapping_to(test: Callable[[Any], bool]) -> Callable[[Any], bool]:

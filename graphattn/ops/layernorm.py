@@ -80,6 +80,10 @@ def by_standard_deviation(g, x, gamma, beta, *, eps):
     return _affine(g, g.divide(deviation, root), gamma, beta)
 
 
+def uncentred(g, x, gamma, beta, *, eps):
+    return _affine(g, g.divide(x, _parts(g, x, eps)[1], name="normalized"), gamma, beta)
+
+
 def over_rows(g, x, gamma, beta, *, eps):
     if len(x.shape) < 2:
         return None
@@ -189,6 +193,7 @@ register(
         warn=warn,
         note=note,
         mistakes=(
+            Declared("uncentred", "with x itself, not x − mean, over the standard deviation", uncentred),
             Declared(
                 "by standard deviation",
                 "with (x − mean) / (s + eps), s the standard deviation with n − 1,",

@@ -78,6 +78,14 @@ def over_everything(g, x, gamma, *, eps):
     return y if gamma is None else g.multiply(y, gamma)
 
 
+def by_variance(g, x, gamma, *, eps):
+    deviation = g.subtract(x, g.reduce_mean(x, name="mean"), name="deviation")
+    variance = g.reduce_mean(g.multiply(deviation, deviation, name="squared"), name="variance")
+    root = g.sqrt(g.add(variance, g.constant(str(eps), name="eps"), name="stabilized"), name="root")
+    y = g.divide(x, root, name="normalized")
+    return y if gamma is None else g.multiply(y, gamma, name="scaled")
+
+
 def onnx(o, x, gamma, *, eps):
     if not x.size or not o.has("RMSNormalization") or not o.holds(float(eps)) or not float(eps):
         return None
@@ -129,6 +137,7 @@ register(
         mistakes=(
             Declared("over the rows", "with the mean square over the tokens, not the features,", over_rows),
             Declared("over everything", "with the mean square over rows and columns at once", over_everything),
+            Declared("variance", "with the variance of x in place of its mean square", by_variance),
         ),
         samples=(
             Sample((matrix,)),

@@ -234,3 +234,24 @@ def test_what_matches_nothing_is_refused():
 ])  # fmt: skip
 def test_an_option_is_refused(options, words):
     refused({"a": A}, {"a": A}, words, **options)
+
+
+def test_lines_of_a_log_are_passed_over(tmp_path):
+    """What follows a colon is a tensor, unless it comes again, or is none."""
+    lines = (
+        "loss: [0.5]",
+        "loss: [0.25]",
+        "times: [0.1, 0.2, ...]",
+        "INFO: [2.5 s] started",
+        "a = [[0.5, 1.0]]",
+    )
+    found = read(write(tmp_path / "run.txt", "\n".join(lines))).tensors
+    assert found["a"].rows == [[0.5, 1.0]] and set(found) == {"a", "loss"}
+    refused({"a": A}, write(tmp_path / "t.txt", "a: tensor([[0.5, ..., 1.0]])"), "leaves cells out")
+
+
+def test_empty_tensors_are_compared(tmp_path):
+    graph = Graph("empty")
+    graph.output(y=graph.exp(graph.input("x", (3, 0)), name="y"))
+    reference = run(graph, {"x": [[], [], []]})
+    assert compare(reference, {"other": [], "y": [[], [], []]}).tensors

@@ -542,3 +542,16 @@ def test_one_look_at_a_small_tensor_says_what_its_rows_say():
 def test_a_sign_is_no_digit():
     assert fits(Print("significant", 6), [-1.23456, 1.5]) and not fits(Print("significant", 7), [-1.23456, 1.5])
     assert before_float32([array("f", (-0.123456,))[0], 2.0]) == [-0.123456, 2.0]
+
+
+@pytest.mark.parametrize("precision", [None, "float32", "float16", "bfloat16"])
+def test_a_fill_excuses_no_visible_cell_beside_it(precision):
+    graph = Graph("bias")
+    scores, bias = graph.input("scores", (3, 3)), graph.input("bias", (3, 3))
+    graph.output(out=graph.softmax(graph.add(scores, bias, name="masked"), name="weights"))
+    hidden = [[0.0 if j <= i else -1e4 for j in range(3)] for i in range(3)]
+    feeds = {"scores": [[0.5, -1.25, 0.75], [1.5, 0.25, -0.5], [-0.1, 0.4, 1.0]], "bias": hidden}
+    reference = run(graph, feeds)
+    wrong = [list(row) for row in reference["masked"]]
+    wrong[1][0] += 2.0
+    assert not compare(reference, {"masked": wrong}, precision=precision).agrees

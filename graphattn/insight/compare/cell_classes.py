@@ -19,7 +19,7 @@ from operator import sub
 from typing import Any, NamedTuple
 
 from ...core.rounded import FLOAT16, Format
-from .masked_cells import FILL, FLOOR, hidden_cells, without_infinite
+from .masked_cells import FILL, hidden_cells, without_infinite
 from .printed import Print
 from .recording import SMALL as SMALL_TENSOR
 from .recording import Recorded, deviation
@@ -272,7 +272,7 @@ def _is_wide(reference: Recorded, tolerance: Tolerance) -> bool:
 
 def _plain(rules: Rules) -> float:
     """Numbers that are smaller are not masked."""
-    return abs(FLOOR if rules.masked_below is None else max(FLOOR, rules.masked_below))
+    return abs(FILL if rules.masked_below is None else max(FILL, rules.masked_below))
 
 
 def _never(a: Any, b: Any) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from ...core.moments import power_of
-from .masked_cells import is_masked
+from .masked_cells import FILL, hidden_cells
 from .recording import deviation
 
 
@@ -24,11 +24,20 @@ class MovedCells:
         self.rows = rows
         self.passes = 0
         self.squares = [[0.0] * len(row) for row in rows]
+        self.hidden = [
+            hidden_cells(row, row)[0] if min(row, default=0.0) <= FILL else [False] * len(row) for row in rows
+        ]
+        """The cells that a mask hides, by itself or beside what is visible in their row."""
 
     @cached_property
     def spread(self) -> float:
         """How far the cells are apart; the size of cells that are all the same."""
-        cells = [x for row in self.rows for x in row if math.isfinite(x) and not is_masked(x)]
+        cells = [
+            x
+            for row, hidden in zip(self.rows, self.hidden, strict=True)
+            for x, masked in zip(row, hidden, strict=True)
+            if math.isfinite(x) and not masked
+        ]
         return deviation(cells) or max(map(abs, cells), default=0.0)
 
     @cached_property
@@ -52,7 +61,8 @@ class MovedCells:
             yield from self.squares
             return
         up, near = 2.0**self.power, self.passes * (self.spread * 2.0**-self.power) ** 2 / 16
-        for row in self.squares:
-            calm = [squares for squares in row if squares <= near] or row
+        for row, hidden in zip(self.squares, self.hidden, strict=True):
+            seen = [squares for squares, masked in zip(row, hidden, strict=True) if not masked] or row
+            calm = [squares for squares in seen if squares <= near] or seen
             mean = sum(calm) / self.passes / (len(calm) or 1)
             yield [math.sqrt((squares + 4 * mean) / (self.passes + 4)) * up for squares in row]

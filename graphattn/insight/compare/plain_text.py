@@ -10,7 +10,8 @@
 A tensor begins with a name and `=`, at the start of a line or after a prefix like `debug:`; where its first
 cell has a decimal point, a colon, the end of the line, or a blank before `tensor(` will do for the `=`. Its
 brackets may span lines, with commas or blanks between the cells, and a type may follow. Whatever stands between
-the tensors is passed over. A row that was printed with `...` is refused: what is left out cannot be compared.
+the tensors is passed over, and so is what follows a colon and is no tensor, or one that comes again. A row that
+was printed with `...` is refused: what is left out cannot be compared.
 """
 
 from __future__ import annotations
@@ -47,11 +48,20 @@ def read_cells(text: str, what: str) -> dict[str, tuple[list[Any], list[str], st
         if start is None:
             break
         group = "name" if start["name"] else "label"
+        said = group == "name" or text[: start.end()].endswith("(")  # else it may be a line of a log
         name = " ".join(start[group].split())[:NAME_LIMIT]
         where = f"{what} line {text.count(chr(10), 0, start.start(group)) + 1}: {name}"
-        if name in tensors:
+        if name in tensors and said:
             raise GraphError(f"{where} comes twice; expected each name once")
-        value, texts, place = _brackets(text, start.end(), where)
+        try:
+            value, texts, place = _brackets(text, start.end(), where)
+        except GraphError:
+            if said:
+                raise
+            place = start.end()
+            continue
+        if name in tensors:
+            continue
         dtype = DTYPE.match(text, place)
         tensors[name] = value, texts, dtype[1] if dtype else ""
     if not tensors:

@@ -2,8 +2,8 @@
 
 Of a cell that lies D from the intended graph's, and is known to ± r, a change that moves it as far as that, but
 is not the mistake, gives the digits in r/D of all cases: log₂(D/r) bits. All cells that the intended graph does
-not give, together, are b bits, and of N variants one fits by chance in N · 2⁻ᵇ of all cases. A result of one
-cell that was not rounded says as much as its digits do: a loss of 1.5 is what many a mistake makes of it.
+not give, together, are b bits, and of N variants one fits by chance in N · 2⁻ᵇ of all cases. A single number
+that was not rounded says as much as its digits do: a loss of 1.5, or nothing but 0, is what many mistakes give.
 
 That the intended graph itself fits is told by the bits of all distinct cells, with D their spread.
 """
@@ -52,9 +52,11 @@ def bits_of_difference(judge: Judge) -> Iterator[float]:
 
 
 def bits_of_digits(judge: Judge) -> float:
-    """What one cell alone says that was not rounded: no more than its digits do. Infinite for more cells."""
-    cells = [cell for observed in judge.observed for row in observed.rows for cell in row]
-    return DIGIT * significant_digits(cells[0]) if len(cells) == 1 and math.isfinite(cells[0]) else math.inf
+    """What a single number says that was not rounded, in one cell or in all alike: no more than its digits do.
+    Infinite for several."""
+    cells = {cell for observed in judge.observed for row in observed.rows for cell in row}
+    (number, *others) = cells or {math.inf}
+    return math.inf if others or not math.isfinite(number) else DIGIT * significant_digits(number)
 
 
 def bits_of_numbers(judge: Judge) -> float:

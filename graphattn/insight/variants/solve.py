@@ -4,7 +4,7 @@
 
 One unknown and many cells: each step is that of least squares, along the change since the last number
 (Gauss and Newton, by secants). Where every cell is linear in the number, the second step is exact. Told is a
-number of few digits, or the inverse, root or inverse root of one, if that fits as well.
+number of few digits, or the inverse, root or inverse root of one, or nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ PROGRESS, STALLED = 0.7, 2
 EXACT, SMALL = 1e-14, 0.05
 """What is left of the difference where nothing is, and where it may be what rounding left."""
 DIGITS = 4
+SQUARED = 150
+"""Numbers of more powers of ten are told as they are: their squares are beyond a double."""
 NEAR = 2e-3
 """How far a number of few digits may be from the one that was found."""
 
@@ -35,11 +37,16 @@ NEAR = 2e-3
 def solved(
     variant: Variant, cells: Cells, theirs: Sequence[float], fits: Callable[[Rewrite], bool]
 ) -> Variant | None:
-    """`cells` gives the cells that are held to `theirs`; `fits` says whether all are as they should be. If no
-    number of few digits fits, it is the number itself."""
+    """`cells` gives the cells that are held to `theirs`; `fits` says whether all are as they should be. None
+    where no number of few digits does: nobody writes eps = 0.6080306, and it fits any one row."""
     start, rewrite = variant.number, variant.rewrite
     if start is None:
         return variant
+    try:
+        if fits(rewrite):
+            return variant
+    except GraphError:
+        return None
     number = least(lambda value: cells(rewrite.at(value)), theirs, start)
     if number is None:
         return None
@@ -49,7 +56,7 @@ def solved(
                 return variant.at(value, told)
         except GraphError:
             continue
-    return variant.at(value, told)
+    return None
 
 
 def least(cells: Callable[[float], Sequence[float]], theirs: Sequence[float], start: float) -> float | None:
@@ -58,7 +65,7 @@ def least(cells: Callable[[float], Sequence[float]], theirs: Sequence[float], st
     def apart(value: float) -> list[float]:
         try:
             found = [x - y for x, y in zip(cells(value), theirs, strict=True)]
-        except (GraphError, ArithmeticError):
+        except (GraphError, ArithmeticError, ValueError):
             return [math.inf]
         return found if all(map(math.isfinite, found)) else [math.inf]
 
@@ -89,12 +96,11 @@ def least(cells: Callable[[float], Sequence[float]], theirs: Sequence[float], st
 
 
 def forms(number: float) -> Iterator[tuple[float, str]]:
-    """Numbers that may be meant and how they are told, those of the fewest digits first, and at last the number
-    itself."""
+    """Numbers that may be meant and how they are told, those of the fewest digits first."""
     ways: list[tuple[int, float, Callable[[float], float], str]] = [(0, number, lambda v: v, "{}")]
-    if number:
+    if number and abs(math.log10(abs(number))) < SQUARED:
         ways.append((1, 1 / number, lambda v: 1 / v, "1/{}"))
-    if number > 0:
+    if number > 0 and len(ways) > 1:
         ways += [
             (1, number**2, math.sqrt, "√{}"),
             (1, number**-2, lambda v: 1 / math.sqrt(v), "1/√{}"),
@@ -104,4 +110,3 @@ def forms(number: float) -> Iterator[tuple[float, str]]:
             rounded = float(f"{inner:.{length - more}g}") if length > more else 0.0
             if rounded and abs(rounded - inner) <= NEAR * abs(inner):
                 yield back(rounded), told.format(f"{rounded:g}")
-    yield number, f"{number:.7g}"

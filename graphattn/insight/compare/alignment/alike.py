@@ -24,6 +24,8 @@ def near_by_value(reference: Recording, yours: Recording) -> float:
 def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
     """Whether two tensors of as many cells hold the same numbers in the same order, roughly; masked cells match
     masked cells, and at least one cell must be a number other than 0."""
+    if not a.size:
+        return False
     if a.rows == b.rows or (a.shape != b.shape and a.flat == b.flat):
         return 0.0 < a.largest < math.inf and b.largest == a.largest
     rows, others, cells = a.rows, b.rows, chain.from_iterable

@@ -45,20 +45,24 @@ def evaluate(
 
 
 def sifted(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, sieve: Sieve) -> Any:
-    """The value of one tensor of the variant, as of `evaluate`; None where a sieve refuses it before."""
+    """The value of one tensor of the variant, as of `evaluate`; None where a sieve refuses it before. A sieve
+    knows that tensor alone: what a change puts in its place, or below results of another shape, is computed."""
     refs = (rewrite.now(wanted),)
     planned = _Planned(intended, rewrite.nodes, refs, row)
     sieve.way.clear()
-    if not sieve.reaches(planned.tail):
+    if not planned.prepare():
+        return NodeByNode(intended, rewrite.nodes).values(refs, row)[0]
+    sifting = sieve if refs == (wanted,) else None
+    if sifting is not None and not sieve.reaches(planned.tail):
         return None
-    if planned.prepare():
-        return planned.results()[0] if planned.run(sieve) else None
-    return NodeByNode(intended, rewrite.nodes).values(refs, row)[0]
+    return planned.results()[0] if planned.run(sifting) else None
 
 
 def reaches(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, sieve: Sieve) -> bool:
     """Whether a variant may move a tensor as far as a sieve asks, whatever the numbers in it."""
-    return sieve.reaches(_Planned(intended, rewrite.nodes, (rewrite.now(wanted),), row).tail)
+    refs = (rewrite.now(wanted),)
+    planned = _Planned(intended, rewrite.nodes, refs, row)
+    return not planned.prepare() or refs != (wanted,) or sieve.reaches(planned.tail)
 
 
 class _Planned:

@@ -105,15 +105,15 @@ class Sieve:
         return best
 
     def _moves(self, tail: Tail, place: int) -> Iterator[list[float]]:
-        """How the row moves with each cell of a waist."""
-        own = {result: self._own(result) for result in tail.waists[place]}
-        base = self._row(tail, place, own)
-        for result, value in own.items():
-            shape = nested.shape_of(value)
+        """How the row moves with each cell of a waist, from a waist of zeros: beside large numbers a step of 1
+        is lost."""
+        shapes = {result: nested.shape_of(self._own(result)) for result in tail.waists[place]}
+        zeros = {result: nested.build(shape, lambda *_: 0.0) for result, shape in shapes.items()}
+        base = self._row(tail, place, zeros)
+        for result, shape in shapes.items():
             for index in nested.indices(shape):
                 step = nested.build(shape, lambda *at, index=index: float(at == index))
-                moved = {**own, result: _sum(value, step)}
-                yield list(map(sub, self._row(tail, place, moved), base))
+                yield list(map(sub, self._row(tail, place, {**zeros, result: step}), base))
 
     def _row(self, tail: Tail, place: int, values: Values) -> list[float]:
         values = dict(values)
@@ -121,20 +121,18 @@ class Sieve:
         return values[tail.wanted[0]][0]
 
     def _in_span(self, moves: Iterator[list[float]]) -> bool:
-        """Whether the difference is a sum of so many times each move, but for what its cells may be off."""
+        """Whether the difference is a sum of so many times each move, but for what its cells may be off, or a
+        move cannot be told."""
         left = self.difference or ()
         basis: list[list[float]] = []
         for move in moves:
+            if not all(map(math.isfinite, move)):
+                return True
             across = _across(_across(move, basis), basis)
             length = math.hypot(*across)
             if length > DEPENDENT * math.hypot(*move):
                 basis.append([x / length for x in across])
         return not math.hypot(*_across(left, basis)) > ACROSS * math.sqrt(len(left)) * self.room
-
-
-def _sum(a: Any, b: Any) -> Any:
-    """The sum of two tensors."""
-    return list(map(_sum, a, b)) if isinstance(b, list) else a + b
 
 
 def _across(row: Sequence[float], basis: Sequence[Sequence[float]]) -> Sequence[float]:
