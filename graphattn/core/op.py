@@ -234,7 +234,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "samples": (_tuple_of(Sample), "a tuple of Samples"),
     "rejects": (_tuple_of(Reject), "a tuple of Rejects"),
     "linear": (lambda value: callable(value) or _tuple_of(tuple)(value), "a tuple of tuples, or a function"),
-    "values": (_mapping_to(lambda value: isinstance(value, tuple)), "a dict of tuples"),
+    "values": (_mapping_to(lambda value: isinstance(value, (tuple, list))), "a dict of tuples"),
     **dict.fromkeys(("mistakes", "guises"), (_tuple_of(Declared), "a tuple of Declared")),
     "onnx": (lambda value: value is None or _is_text(value) or callable(value), "a name, a function or None"),
     "hands_on": (lambda value: value is None or _is_text(value), "the name of an op or None"),
