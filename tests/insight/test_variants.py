@@ -1,5 +1,6 @@
 """Variants: what is evaluated below a change is what the variant's own graph computes, cell by cell."""
 
+from collections import Counter
 from functools import partial
 
 import mistaken
@@ -121,7 +122,9 @@ def test_what_a_sieve_refuses_is_not_what_was_observed(multi_head):
         assert not near(row), variant.phrase
     beside = [v for v in every if all(name.startswith("head1.") for name in v.rewrite.nodes)
               and v.rewrite.now(out) == out]  # fmt: skip
-    assert len(beside) > 9 and {told[variant] for variant in beside} == {"refused"}
+    kinds = Counter(told[variant] for variant in beside)
+    assert kinds["refused"] > 9 and not kinds["it"]
+    assert kinds["not it"] < kinds["refused"] / 50  # those that change shapes are computed
     again = [is_it(variant) for variant, what in told.items() if what == "not it"]
     assert again.count("refused") > 0.8 * len(again) > 9  # all but those that change the result itself
 
