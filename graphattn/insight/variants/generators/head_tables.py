@@ -139,15 +139,16 @@ def _turn(intended: Intended, node: Node) -> Turn | None:
         return None
     (table,) = shapes
     *lead, first, second, width = spec.shape
-    if len(table) > 2 and table[-3:-1] == (first, 1):
+    *outer, rows, half = table
+    if outer and (outer[-1], rows) == (first, 1):
         sizes = first, second
-    elif table[-2] == second and all(size == 1 for size in table[:-2]):
+    elif rows == second and all(size == 1 for size in outer):
         sizes = second, first
     else:
         return None
     if min(sizes) < 2:
         return None
-    return Turn(slots, sizes[0] == first and table[-2] == 1, tuple(lead), *sizes, width, table[-1])
+    return Turn(slots, sizes[0] == first and rows == 1, tuple(lead), *sizes, width, half)
 
 
 def _by_head(draft: Draft, node: Node, turn: Turn) -> None:
