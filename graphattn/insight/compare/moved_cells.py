@@ -24,10 +24,14 @@ class MovedCells:
         self.rows = rows
         self.passes = 0
         self.squares = [[0.0] * len(row) for row in rows]
-        self.hidden = [
-            hidden_cells(row, row)[0] if min(row, default=0.0) <= FILL else [False] * len(row) for row in rows
-        ]
+
+    @cached_property
+    def hidden(self) -> list[list[bool]]:
         """The cells that a mask hides, by itself or beside what is visible in their row."""
+        return [
+            hidden_cells(row, row)[0] if min(row, default=0.0) <= FILL else [False] * len(row)
+            for row in self.rows
+        ]
 
     @cached_property
     def spread(self) -> float:
