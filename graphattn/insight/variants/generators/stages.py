@@ -13,7 +13,8 @@ from ....core.words import joined
 from ..draft import Draft
 from ..intended import Intended
 from ..structure.groups import Group, spoken
-from ..structure.stream import Span, Stage, Stream, scopes_of
+from ..structure.stream import Span, Stage, Stream
+from ..structure.wholes import scopes_around
 from ..variant import Variant, one
 
 PARTS = 4
@@ -198,10 +199,10 @@ def _parts(intended: Intended, stage: Stage) -> list[tuple[str, str]]:
     start, broken = stage.start.node, set[str]()
     for name in intended.graph.nodes.keys() - set(stage.nodes):
         if intended.depends(name, on=start) or intended.depends(start, on=name):
-            broken.update(scopes_of(intended, name))
+            broken.update(scopes_around(intended.graph, name))
     parts: dict[tuple[str, str], None] = {}
     for name in stage.nodes:
-        outer = [scope for scope in scopes_of(intended, name) if scope not in broken]
+        outer = [scope for scope in scopes_around(intended.graph, name) if scope not in broken]
         record = intended.graph.scopes[outer[-1]] if outer else None
         title = "" if record is None else record.op.title if record.op else record.title or "part"
         parts[title, outer[-1] if outer else name] = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....core.graph import Node, Ref
 from .groups import Group
+from .wholes import scopes_around
 
 if TYPE_CHECKING:
     from ..intended import Intended
@@ -182,24 +183,14 @@ def _scopes(intended: Intended, stages: Sequence[Stage]) -> list[Span]:
     last: dict[str, int] = {}
     for place, stage in enumerate(stages):
         for name in stage.nodes:
-            for scope in scopes_of(intended, name):
+            for scope in scopes_around(intended.graph, name):
                 first.setdefault(scope, place)
                 last[scope] = place
     return [
         (i, last[scope])
         for scope, i in first.items()
-        if i < last[scope] and scope in scopes_of(intended, stages[last[scope]].end.node)
+        if i < last[scope] and scope in scopes_around(intended.graph, stages[last[scope]].end.node)
     ]
-
-
-def scopes_of(intended: Intended, name: str) -> list[str]:
-    """The scopes that a node is in, the innermost first."""
-    found: list[str] = []
-    scope = intended.graph.nodes[name].scope
-    while scope is not None:
-        found.append(scope)
-        scope = intended.graph.scopes[scope].parent
-    return found
 
 
 def _runs(stages: Sequence[Stage]) -> list[list[Span]]:

@@ -12,9 +12,9 @@ def wholes_of(graph: Graph, coarse: Graph, order: Mapping[str, int]) -> dict[Ref
     `coarse`, of which the graph is made, and take nothing but their operands."""
     taken: dict[str, set[Ref]] = {}
     for node in graph.nodes.values():
-        for name in scopes_of(graph, node.scope):
+        for name in scopes_around(graph, node.name):
             read = {ref for ref in node.operands if ref is not None}
-            outside = {ref for ref in read if name not in scopes_of(graph, graph.nodes[ref.node].scope)}
+            outside = {ref for ref in read if name not in scopes_around(graph, ref.node)}
             taken.setdefault(name, set()).update(outside)
     found: dict[Ref, list[Scope]] = {}
     for name, scope in graph.scopes.items():
@@ -32,8 +32,12 @@ def wholes_of(graph: Graph, coarse: Graph, order: Mapping[str, int]) -> dict[Ref
 
 def owners(graph: Graph, names: Iterable[str]) -> set[str]:
     """The scopes that nodes stand in; one that the graph does not have stands in none."""
-    scopes = (graph.nodes[name].scope for name in names if name in graph.nodes)
-    return {owner for scope in scopes for owner in scopes_of(graph, scope)}
+    return {owner for name in names if name in graph.nodes for owner in scopes_around(graph, name)}
+
+
+def scopes_around(graph: Graph, name: str) -> list[str]:
+    """The scopes that a node is in, the innermost first."""
+    return scopes_of(graph, graph.nodes[name].scope)
 
 
 def scopes_of(graph: Graph, scope: str | None) -> list[str]:
