@@ -1,5 +1,7 @@
 """Mistakes of kinds that are easily made and hard to see, each written as another graph, are named first."""
 
+from functools import partial
+
 import pytest
 
 from graphattn import Graph, diagnose, run
@@ -230,6 +232,22 @@ def test_attention_over_the_batch():
         g.output(y=g.transpose(out, **turn) if bad else out)
 
     assert said(build) == "with the first two axes of q, k and v exchanged: batch for tokens"
+
+
+def test_attention_over_the_batch_with_what_is_between():
+    right, wrong = Graph("right"), Graph("wrong")
+    for g in (right, wrong):
+        (x,) = inputs(g, "x", shape=(3, N, D))
+        turned = partial(g.transpose, perm=(1, 0, 2)) if g is wrong else lambda t: t
+        q, k = (g.linear(x, w, name=name) for name, w in zip("qk", weights(g, "w_q", "w_k"), strict=True))
+        out, _ = g.attention(turned(q), turned(k), turned(x), name="attention")
+        proj = g.linear(turned(out), g.parameter("w_o", (D, D)), name="proj")
+        g.output(y=g.softmax(g.add(x, proj)))
+    given = random_feeds(right, 3)
+    values = run(wrong, given)
+    found = diagnose(right, given, {name: values[name] for name in ("q", "proj", "y")}, pairs=False)
+    assert found.findings[0].phrase == "with the first two axes of x, q and proj exchanged: batch for tokens"
+    assert not found.findings[0].missed
 
 
 @pytest.mark.parametrize("more", [1, 5, 16 - N])

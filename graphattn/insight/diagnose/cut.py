@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...core.graph import Graph, Ref
+from ...core.graph import Graph, Node, Ref
 from ...core.op import find
 from ...passes.rebuild import Rebuild
 from ..variants import Rewrite
@@ -46,21 +46,23 @@ def cut(graph: Graph, names: Sequence[str]) -> tuple[Graph, dict[str, str], dict
 
 
 def uncut(rewrite: Rewrite, whole: Graph, stands: Mapping[Ref, Ref]) -> Rewrite:
-    """The same change to the whole graph."""
+    """The same change to the whole graph: who read an observed tensor reads what stands for it after the
+    change, and what was added to the tensor itself still does."""
     if not stands:
         return rewrite
-    nodes = {
-        name: replace(node, operands=tuple(stands.get(ref, ref) if ref else None for ref in node.operands))
-        for name, node in rewrite.nodes.items()
-        if Ref(name) not in stands
-    }
-    went = {a: stands.get(b, b) for a, b in rewrite.went.items() if a not in stands}
-    for node in whole.nodes.values():  # who reads a tensor that is passed by reads what stands for it
-        now = nodes.get(node.name, node)
-        operands = tuple(went.get(ref, ref) if ref else None for ref in now.operands)
-        if operands != now.operands and not any(r and r.node == node.name for r in operands):
-            nodes[node.name] = replace(now, operands=operands)
-    return Rewrite(nodes, went)
+    changed = Rewrite({}, {a: stands.get(b, b) for a, b in rewrite.went.items() if a not in stands})
+
+    def read(node: Node, seen: Mapping[Ref, Ref]) -> Node:
+        own = tuple(seen.get(ref, ref) if ref else None for ref in node.operands)
+        now = tuple(changed.now(ref) if ref and old in seen else ref for old, ref in zip(node.operands, own))
+        return replace(node, operands=own if any(ref and ref.node == node.name for ref in now) else now)
+
+    nodes = {name: read(node, stands) for name, node in rewrite.nodes.items() if Ref(name) not in stands}
+    seen = {ref: ref for ref in stands.values() if ref in changed.went}
+    for node in whole.nodes.values():
+        if node.name not in nodes and not seen.keys().isdisjoint(node.operands):
+            nodes[node.name] = read(node, seen)
+    return Rewrite(nodes, changed.went)
 
 
 def plain(text: str) -> str:

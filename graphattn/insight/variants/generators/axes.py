@@ -16,8 +16,9 @@ def axes(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("axes", _by_sequence, intended, group)
     if all(_is_batch(intended.graph.nodes[name]) for name in group):
         yield from _exchanged(intended, group)
-        given = [node for node in intended.graph.nodes.values() if _is_batch(node)]
-        batches = tuple(node.name for node in given if node.outputs[0].kind == "float")
+        lead = intended.graph.nodes[group[0]].outputs[0].shape[:2]
+        given = [n for n in intended.graph.nodes.values() if _is_batch(n) and n.outputs[0].kind == "float"]
+        batches = tuple(node.name for node in given if node.outputs[0].shape[:2] == lead)
         if len(batches) > 1 and group == batches[:1]:
             yield from _exchanged(intended, batches)
 
@@ -47,12 +48,11 @@ def _is_batch(node: Node) -> bool:
 
 
 def _exchanged(intended: Intended, group: Group) -> Iterator[Variant]:
-    """The first two axes of inputs, and of results."""
+    """The first two axes of inputs, and of all that has them: in between they are taken for each other."""
     nodes = [intended.graph.nodes[name] for name in group]
     (lead, *others) = {node.outputs[0].shape[:2] for node in nodes}
     if others or lead[0] < 2:
         return
-    results = [t.ref for t in intended.graph.outputs.values() if t.spec.rank == 3 and t.shape[:2] == lead]
     words = f"with the first two axes of {spoken(group)} exchanged: batch for tokens"
     turn = {"perm": (1, 0, 2)}
 
@@ -61,9 +61,10 @@ def _exchanged(intended: Intended, group: Group) -> Iterator[Variant]:
             turned = draft.add("transpose", [Ref(node.name)], turn, near=node, name="turned")
             draft.redirect(Ref(node.name), turned, apart_from=(turned.node,))
             del draft.went[Ref(node.name)]
-        for ref in results:
-            draft.went[ref] = draft.add(
-                "transpose", [ref], turn, near=intended.graph.nodes[ref.node], name="back"
-            )
+        for node in intended.graph.nodes.values():
+            for port, spec in enumerate(node.outputs):
+                if not node.op.fed and spec.rank == 3 and spec.shape[:2] == lead:
+                    ref = Ref(node.name, port)
+                    draft.went[ref] = draft.add("transpose", [ref], turn, near=node, name="back")
 
     yield Variant("axes", words, 1.3, group, one(intended, act))
