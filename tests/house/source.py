@@ -70,12 +70,18 @@ def imports_of(name: str, path: Path) -> Iterator[Import]:
 
 
 def _walk(node: ast.AST, inside: str) -> Iterator[tuple[ast.AST, str]]:
-    """Every node with the function or method that it stands in."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+    """Every statement with the function or method that it stands in."""
+    for child in _statements(node):
+        if isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
             continue
         yield child, inside
         deeper = inside
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             deeper = f"{inside}.{child.name}" if inside else child.name
         yield from _walk(child, deeper)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements that stand in this one, with its handlers and cases."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        yield from getattr(node, part, ())
