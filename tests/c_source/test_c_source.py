@@ -24,7 +24,7 @@ from graphattn.weights.toy_induction import toy_induction
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 STRICT = [
     "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
-    "-fno-sanitize=null,alignment,object-size,pointer-overflow",  # dear, and all is in arrays, which `address` keeps
+    "-fno-sanitize=null,alignment,object-size,pointer-overflow",  # dear; `address` sees the same in arrays
 ]  # fmt: skip
 
 
