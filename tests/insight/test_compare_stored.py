@@ -309,3 +309,43 @@ def test_keys_and_values_in_one_tensor_and_biases_of_0():
     rest = {name: value for name, value in zeros.items() if name not in ("b_q", "b_k", "b_v")}
     for mine in (g, t):
         assert assert_close(mine, {**rest, "qkv.bias": [0.0] * 12, "y": t["y"]}).agrees
+
+
+def two_heads(n, d_k):
+    """Attention in two heads, each step of each by itself."""
+    g = Graph("heads")
+    x = g.input("X", (n, 2 * d_k))
+    q, k, v = (g.linear(x, g.input(f"w_{part}", (2 * d_k, 2 * d_k)), name=part) for part in "qkv")
+    outs = []
+    for i in range(2):
+        with g.scope(f"head{i}"):
+            qi, ki, vi = (t[:, i * d_k : (i + 1) * d_k] for t in (q, k, v))
+            weights = g.softmax(g.scale(g.matmul(qi, ki.T, name="scores"), sqrt=d_k, name="scaled"))
+            outs.append(g.matmul(weights.named("weights"), vi, name="out"))
+    g.output(y=g.concat(*outs, name="concat"))
+    return g
+
+
+def printed(value, decimals):
+    return [printed(item, decimals) for item in value] if isinstance(value, list) else round(value, decimals)
+
+
+def run_of(graph, seed):
+    return run(graph, {name: normal(*spec.shape, seed=(seed, name)) for name, spec in graph.inputs.items()})
+
+
+@pytest.mark.parametrize("decimals", [2, 4])
+@pytest.mark.parametrize("tokens_first", [False, True])
+def test_of_two_orders_of_axes_that_fit_the_numbers_choose(decimals, tokens_first):
+    graph = two_heads(2, 2)
+    for seed in range(12):
+        trace = run_of(graph, seed)
+        record = {name: trace[name] for name in [*graph.inputs, "y"]}
+        for name in ("q", "k", "v"):
+            rows = [[row[:2], row[2:]] for row in trace[name]]
+            record[name] = rows if tokens_first else list(map(list, zip(*rows, strict=True)))
+        for name in ("scores", "scaled", "weights", "out"):
+            heads = [trace[f"head{i}.{name}"] for i in range(2)]
+            record[name] = list(map(list, zip(*heads, strict=True))) if tokens_first else heads
+        comparison = compare(trace, {name: printed(value, decimals) for name, value in record.items()})
+        assert not comparison.divergences, str(comparison)

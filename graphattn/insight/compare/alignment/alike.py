@@ -6,6 +6,7 @@ import math
 from itertools import chain
 from operator import sub
 
+from ..cell_classes import TINY, Classes, Rules, visible
 from ..masked_cells import FILL, hidden_cells, without_infinite
 from ..recording import Recorded, Recording
 
@@ -13,6 +14,9 @@ NEAR = 2e-3
 TIGHT = 2e-6
 """What cells may differ by, of the largest, where tensors are matched by value: at most (for short formats,
 8 of their units), and what is enough to prefer one tensor to others."""
+RELATED = 0.25
+"""Two tensors that are no further `apart` hold what is meant to be the same, wrong in places or printed with few
+digits."""
 
 
 def near_by_value(reference: Recording, yours: Recording) -> float:
@@ -55,3 +59,17 @@ def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
             if not (hidden[0][j] and hidden[1][j]):
                 return False
     return some
+
+
+def apart(a: Recorded, b: Recorded) -> float:
+    """The root of the mean square by which two tensors of one shape differ, as a part of the deviation of a;
+    masked cells aside. Infinite where a cell is of another class."""
+    classes, far, count = Classes(), [], 0
+    for row, other in zip(a.rows, b.rows):
+        p, q, _, _ = visible(row, other, Rules(), classes)
+        far.append(math.dist(p, q))
+        count += len(p)
+    if classes.wrong:
+        return math.inf
+    away = math.hypot(*far)
+    return away / math.sqrt(count) / (a.deviation or TINY) if away else 0.0

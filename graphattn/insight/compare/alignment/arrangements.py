@@ -14,6 +14,8 @@ from math import prod
 from ..recording import Recorded, folded
 
 Order = tuple[int, ...]
+Layout = tuple[bool, Order]
+"""Whether heads are an axis, and the order of the axes, that of the heads first."""
 USUAL: dict[int, tuple[Order, ...]] = {
     2: ((0, 1), (1, 0)),
     3: ((0, 1, 2), (1, 0, 2), (0, 2, 1)),
@@ -59,6 +61,20 @@ def swaps_last(order: Order) -> bool:
     """Whether an order exchanges the last two axes, and nothing else."""
     rank = len(order)
     return rank > 1 and order == (*range(rank - 2), rank - 1, rank - 2)
+
+
+def layout(order: Order, reference: Recorded) -> Layout:
+    """How a tensor is stored that has the shape of the reference in an order of its axes: one axis more are the
+    heads, whose features stand side by side in the reference."""
+    if len(order) == sum(n != 1 for n in reference.shape):
+        return False, order
+    return True, (*order[-2:-1], *order[:-2], *order[-1:])
+
+
+def in_order(order: Order | None) -> str:
+    """How an order other than the usual one is told."""
+    usual = order is None or order == tuple(sorted(order))
+    return "" if usual else f", its axes in the order {', '.join(map(str, order))}"
 
 
 def _exchanged(tensor: Recorded, own: list[int], order: Order, shape: tuple[int, ...]) -> Recorded:

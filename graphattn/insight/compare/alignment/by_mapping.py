@@ -38,8 +38,7 @@ def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
                     f"names: {ours} is {sizes(family.shape)} and {other} is {sizes(yours.shape)};"
                     " expected one part for each head"
                 )
-            order, parts, _ = chosen
-            matching.add_family(family, parts, "mapping", whole, order)
+            matching.add_family(family, chosen.parts, "mapping", whole, chosen.order)
             continue
         reference = matching.reference.need(ours)
         if reference.size != yours.size:
@@ -47,7 +46,8 @@ def by_mapping(matching: Matching, names: Mapping[str, str]) -> None:
                 f"names: {ours} is {sizes(reference.shape)} and {other} is {sizes(yours.shape)};"
                 " expected as many cells"
             )
-        order, fitting = arranged(matching, yours, reference) or (None, yours)
+        chosen = arranged(matching, yours, reference)
+        order, fitting = (None, yours) if chosen is None else (chosen.order, chosen.parts[0])
         matching.add(reference.name, reference, fitting, "mapping", whole, order)
 
 

@@ -49,9 +49,9 @@ def _match(matching: Matching, named: list[Named]) -> None:
             fitting = arranged(matching, yours, reference)
             if fitting is None:
                 continue
-            order, tensor = fitting
+            order, (tensor,) = fitting.order, fitting.parts
             only = order == tuple(range(len(order))) and len(order) < 3
-            if only or not sure or alike(reference, tensor, matching.near):
+            if only or fitting.sure or not sure:
                 matching.add(reference.name, reference, tensor, "name", order=None if only else order)
         _families_by_name(matching, sure)
 
@@ -63,7 +63,7 @@ def _by_number(matching: Matching, yours: Recorded, reference: Recorded) -> bool
     ):
         return False
     fitting = arranged(matching, yours, reference)
-    return fitting is not None and not alike(reference, fitting[1], matching.near)
+    return fitting is not None and not alike(reference, fitting.parts[0], matching.near)
 
 
 def _renumbered(matching: Matching, named: list[Named]) -> list[Named]:
@@ -141,8 +141,8 @@ def _families_by_name(matching: Matching, sure: bool) -> None:
             if family.size != yours.size or not matching.is_open(family, yours.name):
                 continue
             chosen = stacked(matching, yours, family)
-            if chosen is not None and (chosen[2] or not sure):
-                matching.add_family(family, chosen[1], "name, stacked", yours.name, chosen[0])
+            if chosen is not None and (chosen.sure or not sure):
+                matching.add_family(family, chosen.parts, "name, stacked", yours.name, chosen.order)
                 break
     for reference in matching.open_reference() if matching.your_families else ():
         for family in matching.your_families_of.get(reference.size, ()):

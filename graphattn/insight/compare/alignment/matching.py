@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from ....core.graph import Ref
 from ..recording import Recorded, Recording
-from .alike import TIGHT, alike
-from .arrangements import Order
+from .alike import RELATED, TIGHT, alike, apart
+from .arrangements import Layout, Order, in_order, layout
 from .families import Family, families
 from .first_cells import FirstCells
 from .names import is_gradient, meaning, unique_by_words, unnumbered
@@ -58,8 +58,8 @@ class Matching:
         self.used_yours: set[str] = set()
         self.misfits: list[tuple[Recorded, Recorded]] = []
         self.copies: list[tuple[str, str]] = []
-        self.votes: Counter[Order] = Counter()
-        """How many tensors agree in each order of their axes."""
+        self.votes: Counter[Layout] = Counter()
+        """How many tensors agree in each `layout`."""
 
     @cached_property
     def reference_families(self) -> list[Family]:
@@ -164,20 +164,24 @@ class Matching:
         if yours.shape != reference.shape:
             yours = yours.as_shape(reference.shape)
         whole = yours.name if whole is None else whole
-        if order is not None and order != tuple(sorted(order)):
-            how += f", its axes in the order {', '.join(map(str, order))}"
-        self.pairs.append(Pair(key, reference, yours, how, whole))
+        self.pairs.append(Pair(key, reference, yours, how + in_order(order), whole))
         self.used_reference.add(key)
         self.used_yours.add(whole)
-        if order is not None and alike(reference, yours, self.near):
-            self.votes[order] += 1
+        if order is not None:
+            self._vote(layout(order, reference), reference, yours)
 
     def add_family(
         self, family: Family, parts: list[Recorded], how: str, whole: str, order: Order | None = None
     ) -> None:
         """The members of a family of the reference, with the parts of one tensor of yours."""
         for member, part in zip(family.members, parts, strict=True):
-            self.add(member.name, member, part, how, whole, order)
+            self.add(member.name, member, part, how + in_order(order), whole)
+            if order is not None:
+                self._vote((True, order), member, part)
+
+    def _vote(self, stored: Layout, reference: Recorded, yours: Recorded) -> None:
+        if alike(reference, yours, self.near) or apart(reference, yours) <= RELATED:
+            self.votes[stored] += 1
 
     def add_your_family(self, tensor: Recorded, parts: list[Recorded], family: Family, how: str) -> None:
         """The parts of one tensor of the reference, with what yours has one by one."""
