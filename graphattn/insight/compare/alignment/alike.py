@@ -15,8 +15,8 @@ TIGHT = 2e-6
 """What cells may differ by, of the largest, where tensors are matched by value: at most (for short formats,
 8 of their units), and what is enough to prefer one tensor to others."""
 RELATED = 0.25
-"""Two tensors that are no further `apart` hold what is meant to be the same, wrong in places or printed with few
-digits."""
+"""Two tensors that are no further `apart` hold what is meant to be the same, wrong in places or printed with
+few digits."""
 
 
 def near_by_value(reference: Recording, yours: Recording) -> float:
