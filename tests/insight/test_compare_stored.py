@@ -349,3 +349,29 @@ def test_of_two_orders_of_axes_that_fit_the_numbers_choose(decimals, tokens_firs
             record[name] = list(map(list, zip(*heads, strict=True))) if tokens_first else heads
         comparison = compare(trace, {name: printed(value, decimals) for name, value in record.items()})
         assert not comparison.divergences, str(comparison)
+
+
+@pytest.mark.parametrize("used", [False, True], ids=["only stored so", "computed with"])
+@pytest.mark.parametrize("all_steps", [False, True])
+@pytest.mark.parametrize("decimals", [3, 4])
+def test_printed_weights_with_keys_first(decimals, all_steps, used):
+    graph = two_heads(5, 3)
+    heads = ("head0", "head1")
+    for seed in range(2):
+        trace = run_of(graph, seed)
+        other = run(
+            graph, trace.feeds, patch={f"{head}.weights": turned(trace[f"{head}.weights"]) for head in heads}
+        )
+        told = other if used else trace
+        record = {name: told[name] for name in [*graph.inputs, "y"]}
+        for head in heads:
+            for name in ("scores", "scaled", "out") if all_steps else ():
+                record[f"{head}.{name}"] = told[f"{head}.{name}"]
+            record[f"{head}.weights"] = other[f"{head}.weights"]
+        comparison = compare(graph, {name: printed(value, decimals) for name, value in record.items()})
+        if used:
+            assert comparison.first.key == "head0.weights"
+            continue
+        assert comparison.agrees, str(comparison)
+        assert set(comparison.harmless) == {"head0.weights", "head1.weights"}
+        assert "yours is the reference transposed" in str(comparison)

@@ -2,7 +2,7 @@
 
 tolerance      how far apart two cells may be
 blind_rows     rows that see nothing
-rounding_reach whether a difference is no more than rounding that was carried there
+settling       whether a difference is no more than rounding that was carried there
 vouching       whether what agrees says that a difference before it does no harm
 surroundings   what the relation is where a difference begins
 """
@@ -21,7 +21,7 @@ from .cell_classes import Rules, measure
 from .comparison import DIFFERENT, Comparison, Divergence, TensorComparison
 from .matched import Matched
 from .replay import Replay
-from .rounding_reach import Reaches
+from .settling import Settling
 from .surroundings import Surroundings
 from .tolerance import Tolerances
 from .vouching import Vouching
@@ -60,13 +60,13 @@ def _weighed(
     """The first divergences, and what is harmless, where some tensors are beyond their tolerance, or within it
     only since it is wide."""
     differs = {key: any(t.status in DIFFERENT for t in tensors) for key, tensors in results.items()}
-    replay = None
+    replay, explains = None, {}
     if matched.flow is not None and matched.trace is not None and matched.trace.numbers is FLOAT:
         replay = Replay(matched, tolerances, matched.trace)
-        _settle(matched, replay, results, differs)
+        explains = Settling(matched, replay, results, differs).explains
     surroundings = Surroundings(matched, tolerances, rules)
     _doubt_places(matched, results, differs, surroundings)
-    vouching = Vouching(results, tolerances, replay, surroundings.relations)
+    vouching = Vouching(results, tolerances, replay, surroundings.relations, explains)
     harmless = set() if matched.flow is None else matched.flow.harmless(differs, vouching)
     divergences = _first(matched, results, differs, harmless, surroundings)
     doubtful = harmless & vouching.doubtful
@@ -115,41 +115,6 @@ class _Measuring:
             if again.agrees:
                 return compared(again, coarser, "close")
         return compared(difference, tolerance, "differs")
-
-
-def _settle(
-    matched: Matched,
-    replay: Replay,
-    results: Mapping[str, list[TensorComparison]],
-    differs: dict[str, bool],
-) -> None:
-    """Where a tensor is beyond its tolerance but within what the rounding of its own inputs can do, it agrees
-    ("carried") or is undecided, and what follows is judged from it. One that agrees only since its tolerance is
-    wide is looked at in the same way."""
-    flow, trace = replay.flow, replay.trace
-    if replay.tolerances.explicit:
-        return
-    reaches = Reaches(replay)
-    for key in flow.order:
-        tensor = results[key][0]
-        if not (tensor.status == "differs" or tensor.difference.loose) or len(results[key]) > 1:
-            continue
-        if not flow.graph.nodes[flow.refs[key].node].operands:  # it is not computed
-            continue
-        if any(differs[name] for name in flow.inputs(key)):
-            continue
-        if tensor.pair.reference.shape != trace.spec(key).shape:
-            continue
-        tensor.reach = reaches.of(key, tensor.pair.yours)
-        if tensor.reach is None:
-            continue
-        differs[key] = tensor.reach.over > 0
-        if tensor.reach.over:
-            tensor.status = "differs"
-        elif tensor.reach.undecided:
-            tensor.status = "undecided"
-        elif tensor.status == "differs":
-            tensor.status = "carried"
 
 
 def _doubt_places(

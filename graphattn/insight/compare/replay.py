@@ -43,6 +43,8 @@ class Replay:
         self.matched, self.tolerances, self.trace, self.flow = matched, tolerances, trace, matched.flow
         self.graph: Graph = trace.graph
         self.steps: dict[str, PlanStep] = {step.node.name: step for step in plan_of(self.graph).steps}
+        self.turned: dict[Ref, Any] = {}
+        """What yours has the other way round, turned back: that is taken for it."""
         self._given: dict[Ref, Any] = {}
         self._inside: dict[str, Inside] = {}
 
@@ -77,6 +79,8 @@ class Replay:
 
     def given(self, ref: Ref) -> Any:
         """A tensor of yours; the reference's own where yours has none, and where it is hidden on both sides."""
+        if ref in self.turned:
+            return self.turned[ref]
         if ref not in self._given:
             self._given[ref] = self._yours(ref)
         return self._given[ref]

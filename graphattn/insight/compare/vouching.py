@@ -42,7 +42,8 @@ SURE = 0.5
 
 class Vouching:
     """What the tensors of a comparison say of those that they were computed from; `replay` is None where the
-    reference is no trace, and `relations` are those of a tensor that differs."""
+    reference is no trace, `relations` are those of a tensor that differs, and `explains` what was found of
+    tensors that are turned (`settling`)."""
 
     def __init__(
         self,
@@ -50,8 +51,10 @@ class Vouching:
         tolerances: Tolerances,
         replay: Replay | None,
         relations: Callable[[TensorComparison], Sequence[Relation]],
+        explains: Mapping[tuple[str, str], bool] = {},
     ) -> None:
         self.results, self.tolerances, self.replay, self.relations = results, tolerances, replay, relations
+        self.explains = explains
         self.exact = tolerances.precision is FLOAT64 and not tolerances.wide
         self.known: dict[str, bool] = {}
         """Which tensors that differ are the reference's own in another form."""
@@ -60,6 +63,10 @@ class Vouching:
 
     def __call__(self, result: str, differing: str) -> bool:
         """Whether `result`, which agrees, says that what differs before it does no harm."""
+        if (result, differing) in self.explains:
+            if not self.explains[result, differing]:
+                self.doubtful.add(differing)
+            return True
         limit = SURE if self.tolerances.wide else 1.0
         tensors = self.results[result]
         if any(t.status == "undecided" or t.difference.worst > limit for t in tensors):
