@@ -118,7 +118,16 @@ def specimen(
     projections: bool | None = None,
     seed: int = 0,
 ) -> Specimen:
-    """A built-in graph of n tokens and d features, with random feeds.
+    """A built-in graph of n tokens and d features (`built`), with random feeds."""
+    graph = built(name, n, d, heads, causal, projections)
+    feeds = random_feeds(graph, seed)
+    return Specimen(graph, feeds, drawn=frozenset(feeds))
+
+
+def built(
+    name: str, n: int, d: int, heads: int | None = None, causal: bool = False, projections: bool | None = None
+) -> Graph:
+    """A built-in graph of n tokens and d features.
 
     Unless given, attention has one head and takes Q, K, V as they are; the others have two heads,
     and project X to Q, K, V. Raises a `GraphError` for an unknown name, or sizes that do not fit.
@@ -132,9 +141,7 @@ def specimen(
         raise GraphError(f"n = {n}, d = {d} is too large; expected each to be at most {most} ({ANOTHER})")
     single = name == "attention"
     heads = (1 if single else 2) if heads is None else heads
-    graph = GRAPHS[name](n, d, heads, causal, not single if projections is None else projections)
-    feeds = random_feeds(graph, seed)
-    return Specimen(graph, feeds, drawn=frozenset(feeds))
+    return GRAPHS[name](n, d, heads, causal, not single if projections is None else projections)
 
 
 def random_feeds(graph: Graph, seed: int = 0) -> dict[str, Any]:

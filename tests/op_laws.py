@@ -20,7 +20,7 @@ from typing import Any
 from graphattn import Graph, GraphError, run
 from graphattn.core import nested, numbers
 from graphattn.core.axes import Spec
-from graphattn.core.cells import Cell, evaluate, sources
+from graphattn.core.cells import Apply, Cell, evaluate, sources
 from graphattn.core.interpreter import function_of, padded
 from graphattn.core.op import LEVELS, OPS, Op, Sample
 from graphattn.dumps.graph_text import graph_text, parse_graph
@@ -334,7 +334,8 @@ def _look(cell: Cell, trace: Any, c: Call) -> Any:
 
 def masks(op: Op) -> Iterator[str]:
     """Hidden cells travel through the op as through its expansion; without one, a result is hidden
-    where the cell that moved there was (ops that move) or where a cell it is computed from was."""
+    where the cell that moved there was (ops that move) or where a cell it is computed from was; the largest
+    of cells where all of them were."""
     for c in calls(op):
         patterns = _patterns(c)
         if op.expand is not None:
@@ -389,7 +390,8 @@ def _masks_by_cells(c: Call, patterns: list[Any]) -> Iterator[str]:
                 while not isinstance(chosen, Cell):
                     condition, yes, no = chosen.args
                     chosen = yes if evaluate(condition, lambda cell: _given(cell, c)) else no
-            want = any(
+            largest = isinstance(tree, Apply) and tree.function == "maximum"
+            want = (all if largest else any)(
                 patterns[cell.slot] is not None and nested.at(patterns[cell.slot], _index(cell, c))
                 for cell in sources(chosen)
             )

@@ -53,9 +53,9 @@ FLAGS = {"token": "--n", "feature": "--d"}
 """The options that say how long an axis of a built-in graph is."""
 
 
-def need_sizes(source: str, graph: Graph, recording: Recording) -> None:
+def need_sizes(source: str, graph: Graph, recording: Recording, heads: int | None) -> None:
     """Refuse inputs of other sizes than those of the graph, and results where no inputs were recorded; with the
-    sizes that a built-in graph would need."""
+    sizes that a built-in graph (of so many heads) would need."""
     from ..builtin import GRAPHS
 
     inputs = {name: tensor for name, tensor in recording.tensors.items() if name in graph.inputs}
@@ -71,10 +71,21 @@ def need_sizes(source: str, graph: Graph, recording: Recording) -> None:
     if wrong:
         name, tensor, spec = wrong[0]
         asked = " ".join(f"{flag} {size}" for flag, size in sorted(flags.items(), reverse=True))
-        hint = f"{asked} for {source} of that size" if source in GRAPHS and asked else "a graph of that size"
+        named = source in GRAPHS and asked and _exists(source, flags.get("--d"), heads)
+        hint = f"{asked} for {source} of that size" if named else "a graph of that size"
         raise GraphError(
             f"{name} is {sizes(tensor.squeezed)} in {recording.title}; expected {sizes(spec.shape)}, or {hint}"
         )
+
+
+def _exists(source: str, features: int | None, heads: int | None) -> bool:
+    """Whether there is a built-in graph of so many features: its heads divide them."""
+    from ..builtin import built
+
+    try:
+        return features is None or bool(built(source, 1, features, heads).nodes)
+    except GraphError:
+        return False
 
 
 def feeds_beside(

@@ -144,6 +144,15 @@ def test_sizes_of_another_graph_are_told_with_the_options_for_them(written, comm
     assert done.exit_code == 0, done.errors
 
 
+@pytest.mark.parametrize("command", ["diagnose", "compare"])
+@pytest.mark.parametrize("name", ["multi-head", "block"])
+def test_no_options_are_told_for_a_graph_that_cannot_be(written, command, name):
+    theirs = written("mine.json", {"X": [[1.0] * 9] * 4, "Y": [[1.0] * 9] * 4})
+    done = call(command, name, theirs)
+    assert done.exit_code == 2
+    assert done.errors == f"graphattn: X is 4 × 9 in {theirs}; expected 4 × 8, or a graph of that size\n"
+
+
 def test_sizes_of_another_graph_are_told_of_a_graph_of_ones_own(written):
     source = written("line.py", LINE + HELD)
     theirs = written("mine.json", {"y": [[1], [2], [3]]})

@@ -300,6 +300,9 @@ def test_rows_that_see_nothing_are_told():
     assert warnings_of(build, feeds, level="block") == [
         "head: weights: nothing is visible in row [0]: all its weights are 0"
     ]
+    assert warnings_of(build, feeds, level="primitive") == [
+        "head.weights.quotient: nothing is visible in row [0]: all its weights are 0"
+    ]
     assert warnings_of(build, {**feeds, "mask": [[True, False], [True, False]]}) == []
 
 

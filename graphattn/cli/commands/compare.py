@@ -122,6 +122,6 @@ def _own(
     specimen = read_specimen(mine, drawn=False, recorded=recorded(mine, theirs, names), **source)
     if specimen.trace is not None and level is None:
         return specimen.trace, None
-    need_sizes(mine, specimen.graph, theirs)
+    need_sizes(mine, specimen.graph, theirs, source["heads"])
     missing = unrecorded(specimen.graph, theirs, names)
     return specimen.graph, feeds_beside(specimen, missing, "B", "A")

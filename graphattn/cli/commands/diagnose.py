@@ -80,7 +80,7 @@ def command(
             text = json.dumps(dict(found.feeds), indent=1) if as_json else str(found)
             emit(text, output, exact=as_json)
             return
-        need_sizes(source["source"], specimen.graph, recording)
+        need_sizes(source["source"], specimen.graph, recording, source["heads"])
         own = _own(specimen, recording, pairs_of_names, theirs or "", source)
         done = diagnose(
             specimen.graph, own, recording, names=pairs_of_names, precision=_precision(precision),
