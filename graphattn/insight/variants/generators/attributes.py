@@ -17,6 +17,7 @@ from ....core.op import Op, find
 from ..draft import Draft
 from ..intended import Intended
 from ..structure.groups import Group
+from ..structure.idle import is_idle
 from ..variant import Option, Variant, each, maker, noted
 
 SMALL = ("1e-05", "1e-06", "1e-12", "0.001", "1e-08", "1e-10", "0.0001", "1e-07", "0.01", "0")
@@ -187,7 +188,7 @@ def _candidates(intended: Intended, node: Node, name: str, value: Any) -> Iterat
             yield other, "", price
         yield from ((other, "", 1.5) for other in (value // 2, -value))
     elif isinstance(value, (float, str)) and (number := _number(value)) is not None:
-        yield from _numbers(intended, name, number)
+        yield from () if is_idle(intended, node, name) else _numbers(intended, name, number)
     elif isinstance(value, str) and name not in node.op.values:
         yield from _texts(value)
     elif isinstance(value, tuple) and all(v is None or type(v) is int for v in value):
