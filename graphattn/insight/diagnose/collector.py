@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SELDOM = 100_000
+SELDOM = 400_000
 """So many more containers than before are looked through."""
 
 

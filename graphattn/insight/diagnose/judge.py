@@ -282,7 +282,11 @@ class Judge:
         return rows[self.row] if self.row is not None else [cell for row in rows for cell in row]
 
     def nearly(self, rewrite: Rewrite) -> bool:
-        """Whether a variant gives every cell as exactly as the intended graph would have to."""
+        """Whether a variant gives every cell as exactly as the intended graph would have to: one row first."""
+        if self.row is not None:
+            (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
+            if not self._is_near(self.key, value, self.row):
+                return False
         values = evaluate(self.intended, rewrite, self.refs)
         rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
         return all(within(r, o.rows, s) for r, o, s in zip(rows, self.observed, self.strict, strict=True))
