@@ -11,13 +11,13 @@ from typing import Any
 
 from ...core.graph import Graph, Ref
 from ...passes.gradient import Tape
-from ..variants import GENERATORS, NUMBERS, Intended, Rewrite, Variant, guises, variants
+from ..variants import GENERATORS, NUMBERS, Group, Intended, Rewrite, Variant, guises, variants
 from ..variants.generators.attributes import attributes
 from ..variants.generators.declared import declared
 from ..variants.generators.operands import operands
 from ..variants.generators.repeat import repeat
 from ..variants.generators.skip import skip
-from ..variants.variant import Generator
+from ..variants.variant import Generator, through
 from .accuracy import Accuracy
 from .backward import Backward
 from .chance import numbers_tell
@@ -53,6 +53,8 @@ class Level:
     """The inputs that are as exact as what was observed."""
     guise: str = ""
     """In which guise the graph is written; said before what a variant says."""
+    about: Collection[str] = ()
+    """The nodes that variants are about; () = all."""
     tape: Tape | None = None
     """How its gradients came about, where it has some."""
     shared: dict[Any, Any] = field(default_factory=dict)
@@ -107,7 +109,7 @@ class Level:
         several alike, and the unlikely. Those about the nodes alone that are named, if any are."""
         if self.name == "guise" and (rest or self.judge.right):
             return []  # the guise by itself is a variant at op level
-        named = self.intended.graph.nodes if nodes is None else nodes
+        named = (self.about or self.intended.graph.nodes) if nodes is None else nodes
         fresh = {name for name in named if not any(name in g.nodes for g in self.known)}
         if self.tape is not None and nodes is None:  # a rule of an op in steps of composites is one everywhere
             fresh.update(*(kind for kind in self.intended.kinds if not fresh.isdisjoint(kind)))
@@ -161,8 +163,8 @@ def levels(
         fine = backward.fine()
         yield make("primitive", fine.graph, known=(op, primitive), tape=fine.tape)
     nan = any(cell != cell for o in observed for row in o.rows for cell in row)
-    for words, guised in _guises(op, feeds, nan):
-        yield make("guise", guised, guise=words)
+    for words, guised, about in _guises(op, feeds, nan):
+        yield make("guise", guised, guise=words, about=about)
     coarse = [graph.at(level) for level in ("head", "block")]
     for which in (coarse[0], *coarse[1:]):
         if which is not op and all(o.name in which for o in observed):
@@ -170,9 +172,9 @@ def levels(
             op = which
 
 
-def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[str, Graph]]:
-    """The graph with all nodes of a role written in another guise that their op declares; `nan`: also in those
-    that show in NaN alone."""
+def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[str, Graph, Collection[str]]]:
+    """The graph with all nodes of a role written in another guise that their op declares, and what variants of
+    it are about; `nan`: also in those that show in NaN alone."""
     if not any(node.op.guises for node in op.nodes.values()):
         return
     intended = Intended(op, feeds)
@@ -182,4 +184,20 @@ def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[st
             done.update(group)
             for guise, rewrite in guises(intended, group):
                 if nan or not guise.only_nan:
-                    yield guise.phrase, rewrite.graph(op)
+                    guised = rewrite.graph(op)
+                    yield guise.phrase, guised, () if guise.only_nan else _shown(intended, group, guised)
+
+
+def _shown(intended: Intended, group: Group, guised: Graph) -> Collection[str]:
+    """Where a mistake may look otherwise in a guise of some nodes: in their own steps, in who reads these, and
+    in what is not the tensor that goes through them (a mask). All else gives what it gives without the guise,
+    and is tried there."""
+    steps = {name for name in guised.nodes if name not in intended.nodes}
+    readers = {
+        name for name, node in guised.nodes.items() if any(ref and ref.node in steps for ref in node.operands)
+    }
+    beside: set[str] = set()
+    for node in map(intended.nodes.__getitem__, group):
+        stream = {node.operands[slot] for slot in through(intended, node)[:1]}
+        beside.update(ref.node for ref in node.operands if ref is not None and ref not in stream)
+    return steps | readers | beside | guised.ancestors(*beside)
