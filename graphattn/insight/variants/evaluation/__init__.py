@@ -117,21 +117,22 @@ class _Planned:
     def _given(self, record: Node) -> tuple[list[Spec | None], list[Item]]:
         """The operands of a node, and those that are to be prepared before it."""
         known, place, dirty = self.intended.specs, self.intended.order, self.tail.dirty
+        calls, records = self.calls, self.records
         given: list[Spec | None] = []
         missing: list[Item] = []
         for ref in record.operands:
             if ref is None:
                 given.append(None)
-                continue
-            call = self.calls.get(ref.node)
-            if call is not None:
-                if ref.port >= len(call.outputs):
+            elif ref.node in records:
+                call = calls.get(ref.node)
+                if call is None:
+                    missing.append(ref.node)
+                elif ref.port >= len(call.outputs):
                     raise GraphError(f"node {ref.node!r} has {len(call.outputs)} outputs; expected more")
-                given.append(call.outputs[ref.port])
-            elif ref.node in self.records:
-                missing.append(ref.node)
+                else:
+                    given.append(call.outputs[ref.port])
             else:
-                if dirty >> place[ref.node] & 1 and ref not in self.calls:
+                if dirty >> place[ref.node] & 1 and ref not in calls:
                     missing.append(ref)
                 given.append(known[ref])
         return given, missing
@@ -147,8 +148,13 @@ class _Planned:
 
     def _reshaped(self, tail: Tail) -> bool:
         """Whether a changed node that a tail reads has results of other shapes."""
-        nodes = self.intended.graph.nodes
-        return not all(_alike(self.calls[name].outputs, nodes[name].outputs) for name in tail.read)  # pyright: ignore
+        calls, nodes = self.calls, self.intended.nodes
+        for name in tail.read:
+            made, before = calls[name], nodes[name].outputs
+            assert made is not None
+            if made.outputs is not before and not _alike(made.outputs, before):
+                return True
+        return False
 
     def _tail_to(self, ref: Ref, row: int | None = None) -> Tail:
         return tail_of(self.intended, self.changed, (ref,), row)
@@ -232,7 +238,9 @@ class _Planned:
 
 def _alike(these: Sequence[Spec | None], those: Sequence[Spec | None]) -> bool:
     """Whether specs are of the same shapes and kinds."""
-    return len(these) == len(those) and all(
-        a is b or (a is not None and b is not None and a.shape == b.shape and a.kind == b.kind)
-        for a, b in zip(these, those)
-    )
+    if len(these) != len(those):
+        return False
+    for a, b in zip(these, those):  # an inner loop of a search
+        if a is not b and (a is None or b is None or a.shape != b.shape or a.kind != b.kind):
+            return False
+    return True
