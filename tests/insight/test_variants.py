@@ -193,3 +193,22 @@ def test_one_step_is_explained(identity, node, words):
     found = explanations(graph, node, operands, wrong[node], agrees, budget=60)
     assert words in found[0].phrase
     assert explanations(graph, node, operands, right[node], agrees) == []
+
+
+def test_what_is_done_to_one_node_is_done_once(multi_head):
+    intended, _ = multi_head
+    phrases = Counter(v.phrase for v in variants(intended) if v.kind == "operand" and len(v.nodes) == 1)
+    assert len(phrases) > 100 and max(phrases.values()) == 1
+
+
+def test_a_number_that_a_composite_does_not_use_is_left_alone():
+    def told(**more):
+        g = Graph("whole")
+        x = g.input("x", (3, 4))
+        given = {name: g.parameter(name, (2,)) for name in more.get("norms", ())}
+        g.output(y=g.multi_head(x, x, x, heads=2, **given, name="attention"))
+        feeds = {name: nested.full(spec.shape, 1.0) for name, spec in g.fed.items()}
+        return [v.phrase for v in variants(Intended(g, feeds)) if "eps_qk" in v.phrase]
+
+    assert not told()
+    assert len(told(norms=("gamma_q", "gamma_k"))) > 9

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
+from ...passes.cost import cost
 from ..variants import TWICE, UNLIKELY, Rewrite, Variant, solved
 from ..variants.clock import Clock
 from ..variants.structure.groups import numbered
@@ -30,6 +31,9 @@ DECADE = 0.4
 LESS = 8
 NUMBER = 0.85
 """What it costs at the least to believe in a number that is solved for."""
+MORE, HEAVY = 2000, 150_000
+"""So many variants more are tried after a hit of a small graph, besides as many as before it; of one that takes
+so many flops, half as many."""
 CLOSE_LOOKS = 24
 """The most variants that are measured closely, but for those that are as near as the intended graph may be."""
 Say = Callable[[str], None]
@@ -121,13 +125,16 @@ class Search:
         return count
 
     def singles(self, levels: Sequence[Level], parts: Sequence[bool] = (False, True)) -> list[Hit]:
-        """Every hit of the price band of the first one. parts: what is likely (False), the rest (True)."""
+        """Every hit of the price band of the first one, as far as so much more work reaches: counted, so that
+        a slow machine finds the same. parts: what is likely (False), the rest (True)."""
         hits: list[Hit] = []
-        after, likely = 0.0, math.inf
-        everything = _by_price(levels, parts, lambda: likely + BAND)
+        began, until, likely = self.tried, math.inf, math.inf
+        everything = _by_rank(levels, parts, lambda: likely + BAND)
         for level, variant in everything:
-            if hits and (variant.price > likely + BAND or self.seconds > after):
+            if hits and (variant.rank > likely + BAND + UNLIKELY or self.tried > until):
                 break
+            if hits and variant.price > likely + BAND:
+                continue
             if not self.tried % 16 and self.over:
                 if not hits:
                     self.leave(self._count(everything))
@@ -136,7 +143,9 @@ class Search:
                 self.say(f"{self.tried} variants tried")
             hit = self.look(level, (variant,))
             if hit is not None:
-                after = after or self.seconds * 2 + 0.5
+                if not hits:
+                    more = MORE / (1 + cost(level.whole).flops / HEAVY)
+                    until = self.tried + (self.tried - began) + more
                 hits.append(hit)
                 likely = min(likely, hit.cost(hit.rounding))
         return hits + [less for hit in hits[:4] for less in self._less(hit)]
@@ -189,10 +198,10 @@ class Search:
         return Hit(chosen, rewrite, level, error)
 
 
-def _by_price(
+def _by_rank(
     levels: Sequence[Level], which: Sequence[bool], most: Callable[[], float]
 ) -> Iterator[tuple[Level, Variant]]:
-    """The variants of all levels, by price; each part of a level is made when its cheapest could be next, and
+    """The variants of all levels, by rank; each part of a level is made when its cheapest could be next, and
     costs no more than `most`."""
     parts: list[tuple[float, Level, Callable[[], list[Variant]]]] = [
         (level.least + UNLIKELY * rest, level, partial(level.variants, rest))
@@ -202,19 +211,17 @@ def _by_price(
     parts += [(level.least + NUMBER, level, level.numbers) for level in levels if True in which]
     parts.sort(key=lambda part: part[0])
     heap: list[tuple[float, int, int, Level, list[Variant]]] = []
-    while parts or heap:
-        while parts and (not heap or heap[0][0] >= parts[0][0]):
-            if parts[0][0] > most():
-                return
+    while True:
+        while parts and (not heap or heap[0][0] >= parts[0][0]) and parts[0][0] <= most():
             _, level, make = parts.pop(0)
-            found = make()
+            found = sorted(make(), key=lambda variant: variant.rank)
             if found:
-                heappush(heap, (found[0].price, -len(parts), 0, level, found))
+                heappush(heap, (found[0].rank, -len(parts), 0, level, found))
         if not heap:
-            continue
-        _, rank, place, level, found = heap[0]
+            return
+        _, order, place, level, found = heap[0]
         yield level, found[place]
         if place + 1 < len(found):
-            heapreplace(heap, (found[place + 1].price, rank, place + 1, level, found))
+            heapreplace(heap, (found[place + 1].rank, order, place + 1, level, found))
         else:
             heappop(heap)

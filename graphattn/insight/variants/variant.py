@@ -19,6 +19,9 @@ from .draft import Draft, Rewrite
 from .intended import Intended
 from .structure.groups import Group, inside, spoken
 
+LAYER = 0.3
+"""How much later one of several layers is looked at than all of them."""
+
 
 @dataclass(eq=False)
 class Variant:
@@ -38,8 +41,15 @@ class Variant:
     """In which guise the graph is written; goes before its own words."""
     number: float | None = None
     """Where the search for a number begins that it leaves open; its words say {number}."""
+    later: float = 0.0
+    """How much later it is looked at than others of its price."""
     intended: Intended = field(init=False, repr=False)
     """The graph that it is a variant of; `variants` enters it."""
+
+    @property
+    def rank(self) -> float:
+        """By which variants are looked at: the lower, the earlier."""
+        return self.price + self.later
 
     @cached_property
     def phrase(self) -> str:
@@ -76,6 +86,10 @@ class Option(NamedTuple):
     apply: Callable[[Draft, Node], None]
     new: Ref | None = None
     number: float | None = None
+    several: bool = False
+    """Whether it is for several nodes: of one alone it is another option."""
+    later: float = 0.0
+    """How much later it is looked at where it is done to several nodes: one layer's tensor for all layers."""
 
 
 Options = Callable[[Intended, Node], Iterable[Option]]
@@ -84,15 +98,18 @@ Generator = Callable[[Intended, Group], Iterator[Variant]]
 
 def each(kind: str, options: Options, intended: Intended, group: Group) -> Iterator[Variant]:
     """What may be done to every node of a group alike."""
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     tables = [_table(options, intended, node) for node in nodes]
     first, *others = tables
     for key, option in first.items():
+        if not others and option.several:
+            continue
         if not others or all(key in table for table in others):
             alike = [table[key] for table in tables]
             words = partial(_phrase, intended, group, alike)
             make = partial(_made, intended, nodes, alike)
-            yield Variant(kind, words, option.price, group, make, number=option.number)
+            later = option.later if others else 0.0
+            yield Variant(kind, words, option.price, group, make, number=option.number, later=later)
 
 
 def _table(options: Options, intended: Intended, node: Node) -> dict[object, Option]:

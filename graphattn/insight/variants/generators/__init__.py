@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from ..intended import Intended
-from ..structure.groups import Group
-from ..variant import Generator, Variant
+from ..structure.groups import Group, numbered
+from ..variant import LAYER, Generator, Variant
 from .added import added, factors, tables
 from .angles import angles
 from .attributes import attributes
@@ -84,7 +84,10 @@ def variants(
     for group in intended.groups:
         if chosen is not None and not chosen.issuperset(group):
             continue
-        alone = len(group) == 1 and _is_parallel(intended, intended.siblings[group[0]])
+        siblings = intended.siblings[group[0]]
+        alone = len(group) == 1 and _is_parallel(intended, siblings)
+        less = UNLIKELY if alone else UNLIKELY / 2 if (len(group), len(siblings)) == (2, 3) else 0.0
+        later = 0.0 if less else _later(intended, group)
         wide = WIDER * (group in intended.kinds)
         for generator in generators:
             if wide and generator not in WIDE:
@@ -95,12 +98,18 @@ def variants(
                 continue
             for variant in generator(intended, group):
                 variant.intended = intended
-                variant.price += wide
-                if alone:
-                    variant.price += UNLIKELY
-                elif len(group) == 2 and len(intended.siblings[group[0]]) == 3:
-                    variant.price += UNLIKELY / 2
+                variant.price += wide + less
+                variant.later += later
                 yield variant
+
+
+def _later(intended: Intended, group: Group) -> float:
+    """By how much a group is looked at later: one layer after all of them, and one of several heads, in one
+    layer or in all, as late as one head of the only layer."""
+    own = set(group)
+    found = {role for name in group for role in intended.roles_of(name) if not own.issuperset(role)}
+    roles = [role for role in found if numbered(role)]
+    return UNLIKELY if any(_is_parallel(intended, role) for role in roles) else LAYER * bool(roles)
 
 
 def _is_parallel(intended: Intended, group: Group) -> bool:

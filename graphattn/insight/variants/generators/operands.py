@@ -12,7 +12,7 @@ from ..draft import Draft
 from ..intended import Intended
 from ..structure import rules
 from ..structure.groups import Group
-from ..variant import Option, Variant, each, like, maker, tensor
+from ..variant import LAYER, Option, Variant, each, like, maker, tensor
 
 MOST = 60
 """The most tensors of one shape that are tried in the place of an operand."""
@@ -185,11 +185,12 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
         price = _distance(intended, ref, other)
         apply = _taking(slot, other)
         words = f"with {name} {_for(node, tensor(intended, ref), called)} {{the}}"
-        yield Option((slot, other), words, price, apply)
+        free = intended.nodes[other.node].op.fed or len(intended.siblings[other.node]) < 2
+        yield Option((slot, other), words, price, apply, later=0.0 if free else LAYER)
         related = relation(intended, other, len(own), place)
         if related is not None:
             told = f"with {{new}} {_for(node, f'{{{slot}}}', called)} {{the}}"
-            yield Option((slot, *related), told, price, apply, other)
+            yield Option((slot, *related), told, price, apply, other, several=True)
         for key, words in rules.related(intended, rule, other) if rule is not None else ():
             yield Option((slot, *key), f"with {words} as {called} of {{the}}", price - 0.01, apply)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ....core.graph import Ref
 from ..draft import Draft
 from ..intended import Intended
-from ..structure.groups import Group, spoken
-from ..variant import Variant, like, maker, one, the
+from ..structure.groups import Group, numbered, spoken
+from ..variant import LAYER, Variant, like, maker, one, the
 
 MOST = 8
 
@@ -16,10 +16,12 @@ MOST = 8
 def swap(intended: Intended, group: Group) -> Iterator[Variant]:
     """Pairs of a role; and, for a group of several, each with the other of its name in all of them."""
     if 1 < len(group) <= MOST:
+        two_of_many = len(group) > 2 and numbered(group)
         for place, a in enumerate(group):
             for b in group[place + 1 :]:
-                yield from _pair(intended, (a,), (b,))
-                yield from _parameters(intended, a, b)
+                for variant in (*_pair(intended, (a,), (b,)), *_parameters(intended, a, b)):
+                    variant.later = LAYER * two_of_many
+                    yield variant
     yield from _series(intended, group)
 
 

@@ -42,6 +42,8 @@ def kinds_of(graph: Graph) -> dict[Group, str]:
     """Every kind with two nodes or more, and how a sentence calls it: the nodes of one op, those that take
     operands of the same shapes, and what stands in one place inside every composite of an op."""
     keys: dict[object, list[str]] = {}
+    everywhere: dict[object, list[str]] = {}
+    """In whichever part of the graph: the norm after the last layer too."""
     called: dict[object, str] = {}
     for node in graph.nodes.values():
         owner, inner, where = _owner(graph, node)
@@ -51,11 +53,12 @@ def kinds_of(graph: Graph) -> dict[Group, str]:
         key = (where, owner, node.op.name, inner if owner else "")
         shapes = tuple(None if ref is None else graph.spec(ref).shape for ref in node.operands)
         keys.setdefault(key, []).append(node.name)
+        everywhere.setdefault(key[1:], []).append(node.name)
         if owner is not None:  # the mean and the variance of every LayerNorm
             every = (owner, node.op.name)
             keys.setdefault(every, []).append(node.name)
             called[every] = f"every {node.op.title} of every {owner}"
-        called[key] = f"the {title}" if owner else f"every {title}"
+        called[key] = called[key[1:]] = f"the {title}" if owner else f"every {title}"
         if owner is not None:
             keys.setdefault((*key, shapes), []).append(node.name)
         else:
@@ -72,7 +75,7 @@ def kinds_of(graph: Graph) -> dict[Group, str]:
         if len(node.ports) > 1 and len({spec.shape for spec in node.outputs}) == 1:  # cuts into heads
             keys.setdefault((*key, node.outputs[0].shape), []).append(node.name)
     kinds: dict[Group, str] = {}
-    for key, names in keys.items():
+    for key, names in (*keys.items(), *everywhere.items()):
         if len(names) > 1:
             kinds.setdefault(tuple(names), called.get(key, ""))
     return kinds

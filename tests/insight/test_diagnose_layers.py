@@ -1,0 +1,92 @@
+"""Models of several layers: what is done to all of them is looked at first; and what is found does not depend
+on how fast a machine is."""
+
+from random import Random
+
+import pytest
+
+from graphattn import Graph, diagnose, run
+from graphattn.builtin import random_feeds, specimen
+from graphattn.insight.compare.reading import read
+from graphattn.insight.diagnose.accuracy import accuracy_of
+from graphattn.insight.diagnose.levels import levels
+from graphattn.insight.diagnose.observed import read_observed
+from graphattn.insight.diagnose.search import Search
+from graphattn.insight.variants import Intended, variants
+from graphattn.insight.variants.variant import LAYER
+
+N, D = 3, 4
+
+
+def layernorm(g, x, gamma, beta):
+    return g.layernorm(x, gamma, beta, eps="0.001", name="norm")
+
+
+def without_beta(g, x, gamma, beta):
+    return g.layernorm(x, gamma, eps="0.001", name="norm")
+
+
+def eps_outside(g, x, gamma, beta):
+    away = g.subtract(x, g.reduce_mean(x, axis=-1))
+    root = g.sqrt(g.reduce_mean(g.multiply(away, away), axis=-1))
+    return g.add(g.multiply(g.divide(away, g.add(root, g.constant(0.001))), gamma), beta)
+
+
+def model(norm=layernorm):
+    """Two layers in scopes of their own, and a last norm outside of them."""
+    g = Graph("model")
+    rows = {name: g.parameter(name, (D,)) for name in ("g0", "b0", "g1", "b1", "g2", "b2")}
+    weights = [g.parameter(f"w{i}", (D, D)) for i in range(2)]
+    x = g.input("x", (N, D), ("token", "feature"))
+    for i, w in enumerate(weights):
+        with g.scope(f"layer{i}"):
+            x = g.add(x, g.linear(norm(g, x, rows[f"g{i}"], rows[f"b{i}"]), w, name="linear"), name="residual")
+    with g.scope("last"):
+        g.output(y=norm(g, x, rows["g2"], rows["b2"]))
+    return g
+
+
+@pytest.mark.parametrize("wrong, words", [
+    (without_beta, "without beta (b*) in every LayerNorm"),
+    pytest.param(eps_outside, "with every sqrt of every LayerNorm on layer*.norm.variance.quotient and",
+                 marks=pytest.mark.slow),
+])  # fmt: skip
+def test_what_is_wrong_in_all_layers_and_after_them(wrong, words):
+    graph = model()
+    feeds = random_feeds(graph)
+    found = diagnose(graph, feeds, {"y": run(model(wrong), feeds)["y"]}, pairs=False)
+    assert words in found.findings[0].phrase
+
+
+def test_all_layers_are_looked_at_before_one_of_them():
+    graph = model()
+    first = [
+        v for v in variants(Intended(graph, random_feeds(graph))) if v.kind == "skip" and "linear" in v.phrase
+    ]
+    later = {v.nodes: v.rank - v.price for v in first}
+    assert later[("layer0.linear", "layer1.linear")] == 0
+    assert later[("layer0.linear",)] == later[("layer1.linear",)] == pytest.approx(LAYER)
+
+
+def test_a_slow_machine_finds_the_same(monkeypatch):
+    given = specimen("block", n=3, d=4, causal=True)
+    right = run(given.graph, given.feeds)
+    patch = {f"head{i}.scaled": right[f"head{i}.scores"] for i in range(2)}
+    theirs = run(given.graph, given.feeds, patch=patch)["Y"]
+    usual = diagnose(given.graph, given.feeds, {"Y": theirs})
+    monkeypatch.setattr(Search, "seconds", property(lambda search: 10.0 * search.tried))
+    slow = diagnose(given.graph, given.feeds, {"Y": theirs}, budget=1e9)
+    assert slow.tried == usual.tried > 200
+    assert str(slow) == str(usual)
+
+
+def test_in_a_guise_what_gives_the_same_without_it_is_not_tried_again():
+    given = specimen("block", n=3, d=4, causal=True)
+    noise = [[Random(7).gauss(0, 1) for _ in range(4)] for _ in range(3)]
+    reading = read_observed(given.graph.at("op"), read({"Y": noise}), given.feeds, (), {})
+    accuracy = accuracy_of([o.theirs for o in reading.observed], None)
+    every = list(levels(given.graph, reading.observed, reading.fed, accuracy, True, ()))
+    about = {name for level in every if level.name == "guise" for v in level.variants() for name in v.nodes}
+    assert about and "attention.q" not in about and "attention.proj" not in about and "norm" not in about
+    assert {"attention.head0.visible", "attention.head0.weights"} <= about
+    assert any(name.startswith("attention.head0.masked.") for name in about)
