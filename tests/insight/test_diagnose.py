@@ -9,7 +9,7 @@ import pytest
 from diagnose_report import same
 
 from graphattn import Graph, GraphError, diagnose, run
-from graphattn.builtin import specimen
+from graphattn.builtin import random_feeds, specimen
 from graphattn.insight.variants import Intended, variants
 
 with open(Path(__file__).parent.parent / "data" / "mistakes.json", encoding="utf-8") as file:
@@ -55,6 +55,23 @@ def test_a_mistake_is_named_from_the_output_alone(identity, words):
     assert any(words in phrase for phrase in told), told
     again = run(found.findings[0].graph, feeds, allow_nonfinite=True)["y"]
     assert same(again, observed)
+
+
+@pytest.mark.slow
+def test_two_mistakes_at_once_though_one_of_them_is_unlikely():
+    graphs = right, both = Graph("right"), Graph("both")
+    for g in graphs:
+        x = g.input("x", (3, 4))
+        w_q, w_k, w_v = (g.parameter(f"w_{name}", (4, 4)) for name in "qkv")
+        w_v = g.transpose(w_v) if g is both else w_v  # of three alike one alone
+        q, k, v = (g.linear(x, w, name=name) for w, name in zip((w_q, w_k, w_v), "qkv", strict=True))
+        out, _ = g.attention(q, k, v, name="attention")
+        r = g.add(x, out, name="r")
+        g.output(y=g.gelu(r if g is both else g.layernorm(r, name="norm")))
+    feeds = random_feeds(right, 3)
+    found = diagnose(right, feeds, {"y": run(both, feeds)["y"]})
+    words = "with w_v transposed in the linear v and without the LayerNorm norm (eps=1e-05)"
+    assert found.findings[0].phrase == words
 
 
 @pytest.mark.parametrize("identity", sorted(HIDDEN))

@@ -1,150 +1,149 @@
 """Two mistakes at once.
 
-The likeliest variants of the intended graph, those first after which more cells agree or less of the difference
-is left, are each taken as the graph that was meant, and the others planted on top of it. Of two changes the
-earlier is taken first, so that the other costs only what lies below it.
+What each variant by itself changes of the result is known, and two at once change about the sum of both. So
+pairs are taken in the order of how little that leaves of the difference, and of how likely they are; each is
+then run, both changes in one graph.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Any
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple
 
+from ...core import nested
 from ...core.errors import GraphError
-from ...core.graph import Graph, Ref
-from ..variants import Intended, Rewrite, Variant, evaluate, merged
-from .judge import near
+from ...core.numbers import dot
+from ..variants import Variant, evaluate, merged
+from .judge import alike
 from .levels import Level
 from .search import Hit, Search
 
-FIRSTS = 400
-"""The most variants that are tried as one of two."""
+DEAREST, BOTH = 2.2, 3.4
+"""The price of the least likely variant that is tried as one of two, and of the least likely pair."""
+SUMS = 12
+"""So many sums of cells, each with a sign of its own, tell how much a pair leaves."""
+KEPT, FIRSTS = 10_000, 8
+"""So many pairs are run, and so many variants with every other."""
+LEAST = 1e-6
+"""What is left, as a share of the (squared) difference, that is no more than rounding may be."""
+DECADE = 2.0
+"""What ten times as much left of the (squared) difference costs, as a price."""
 BAND = 0.4
 """How much dearer than the best pair another may be."""
+
+
+class Change(NamedTuple):
+    """What a variant by itself changes."""
+
+    sums: list[float]
+    """Of the cells of the first tensor that differs."""
+    square: float
+    weight: float
+    """What its price makes of what is left."""
+    variant: Variant
 
 
 def look_for_pairs(search: Search, stages: Sequence[Level]) -> list[Hit]:
     """The pairs of op-level variants that explain what was observed."""
     level = stages[0]
     search.pairs = True
-    candidates = _candidates(search, level)
     hits: list[Hit] = []
     after = 0.0
-    ranked = _by_promise(search, level, candidates)
-    for place, (first, base) in enumerate(ranked):
+    ranked = _ranked(search, level)
+    for place, (first, second) in enumerate(ranked):
         if search.over:
-            search.leave(_count(ranked[place:], candidates))
+            search.leave(len(ranked) - place)
             break
         if hits and search.seconds > after:
             break
-        search.say(f"two mistakes: {place} of {len(candidates)}")
-        for hit in _on_top(search, level, first, base, candidates):
+        if not place % 256:
+            search.say(f"two mistakes: {place} of {len(ranked)}")
+        both = merged(first.rewrite, second.rewrite, level.intended.graph)
+        hit = None if both is None else search.look(level, _in_order(level, first, second), both)
+        if hit is not None:
             after = after or search.seconds * 1.2
             hits.append(hit)
     least = min((hit.price for hit in hits), default=0.0)
     return [hit for hit in hits if hit.price <= least + BAND]
 
 
-def _candidates(search: Search, level: Level) -> list[Variant]:
-    """Variants that are graphs and change something, by price, one of each effect."""
-    kept: list[Variant] = []
-    seen: set[int] = set()
-    base = level.intended.values[level.judge.refs[level.judge.key]]
-    for variant in level.variants():
-        if len(kept) >= FIRSTS or search.over:
-            break
-        try:
-            (value,) = evaluate(level.intended, variant.rewrite, [level.judge.refs[level.judge.key]])
-        except GraphError:
-            continue
-        effect = hash(repr(value))
-        if value != base and effect not in seen:
-            seen.add(effect)
-            kept.append(variant)
-    return kept
+def _in_order(level: Level, *pair: Variant) -> tuple[Variant, ...]:
+    """As they stand in the graph."""
+    order = level.intended.order
+    return tuple(sorted(pair, key=lambda variant: max(order[name] for name in variant.nodes)))
 
 
-def _by_promise(search: Search, level: Level, candidates: Sequence[Variant]) -> list[tuple[Variant, Intended]]:
-    """The candidates as graphs that were meant: those first that leave less of the difference."""
+def _ranked(search: Search, level: Level) -> list[tuple[Variant, Variant]]:
+    """Pairs of variants, those first that are the likelier and leave the less of the difference; then those of
+    the best by themselves, with any other."""
     judge = level.judge
-    agreeing, whole = judge.residual(Rewrite({}, {}))
-    ranked: list[tuple[float, int, Variant]] = []
-    for place, variant in enumerate(candidates):
-        agree, left = judge.residual(variant.rewrite)
-        gain = (agree - agreeing) / max(1, judge.size) + (1 - min(left / whole, 2.0) if whole else 0.0)
-        ranked.append((variant.price - gain, place, variant))
-    ranked.sort(key=lambda item: item[:2])
-    return [(variant, level.intended) for _, _, variant in ranked]
-
-
-def _on_top(
-    search: Search, level: Level, first: Variant, base: Intended, candidates: Sequence[Variant]
-) -> list[Hit]:
-    """The pairs of one variant with those that stand after it in the graph."""
-    try:
-        graph = first.rewrite.graph(base.graph)
-        known = _known(graph, base, first.rewrite)
-        planted = Intended(graph, level.intended.feeds, known)
-    except GraphError:
+    own, theirs = judge.rows[judge.key], judge.observed[judge.key].rows
+    if not alike(own, theirs):
         return []
+    sums = _sketch([x for row in own for x in row], [x for row in theirs for x in row])
+    difference = sums([x for row in theirs for x in row])
+    changes = _changes(search, level, sums)
+    prices = [change.variant.price for change in changes]
+    floor = LEAST * dot(difference, difference)
+    kept: list[tuple[float, int, int]] = []
+    alone: list[tuple[float, int]] = []
+    most = math.inf
+    for place, first in enumerate(changes):
+        left = [x - y for x, y in zip(difference, first.sums, strict=True)]
+        square, twice = dot(left, left), [-2 * x for x in left]
+        alone.append((square * first.weight, place))
+        limit = most / first.weight
+        others = changes[place + 1 : bisect_right(prices, BOTH - prices[place])]
+        kept += [
+            (cost * first.weight, place, other)
+            for other, (moved, own_square, weight, _) in enumerate(others, place + 1)
+            if (cost := max(square + own_square + dot(twice, moved), floor) * weight) < limit
+        ]
+        if len(kept) > 2 * KEPT:
+            if search.over:
+                return []
+            kept.sort()
+            del kept[KEPT:]
+            most = kept[-1][0]
+    pairs = dict.fromkeys((a, b) for _, a, b in sorted(kept)[:KEPT])
+    for _, first in sorted(alone)[:FIRSTS]:
+        others = range(bisect_right(prices, BOTH - prices[first]))
+        pairs |= dict.fromkeys((min(first, other), max(first, other)) for other in others if other != first)
+    return [(changes[a].variant, changes[b].variant) for a, b in pairs]
+
+
+def _sketch(own: Sequence[float], theirs: Sequence[float]) -> Callable[[Sequence[float]], list[float]]:
+    """What takes the cells of a tensor to a few sums over how far they are from the intended ones."""
+    told = [place for place, (x, y) in enumerate(zip(own, theirs, strict=True)) if math.isfinite(x - y)]
+    signs = [[random.choice((-1.0, 1.0)) for _ in told] for random in map(Random, range(SUMS))]
+
+    def sums(cells: Sequence[float]) -> list[float]:
+        moved = [cells[place] - own[place] for place in told]
+        return [dot(row, moved) for row in signs]
+
+    return sums
+
+
+def _changes(search: Search, level: Level, sums: Callable[[Sequence[float]], list[float]]) -> list[Change]:
+    """The variants that are graphs and change something, one of each effect, by price."""
     judge = level.judge
-    key, row = judge.key, judge.row
-    ref = first.rewrite.now(judge.refs[key])
-    theirs, loose = judge.observed[key].rows, judge.loose[key]
-    place = _last(base, first)
-    hits: list[Hit] = []
-    for second in candidates:
+    ref, value = judge.refs[judge.key], judge.values[judge.key]
+    own = list(nested.flat(value))
+    found: dict[tuple[float, ...], Change] = {}
+    every = [variant for rest in (False, True) for variant in level.variants(rest) if variant.price <= DEAREST]
+    for variant in sorted(every, key=lambda variant: variant.price):
         if search.over:
             break
-        if second is first or _last(base, second) < place:
-            continue
-        both = merged(first.rewrite, second.rewrite, base.graph)
-        if both is None:
-            continue
-        search.tried += 1
-        over = Rewrite({n: r for n, r in both.nodes.items() if not _is(planted.graph, r)}, both.went)
-        if not over.nodes and over.went == first.rewrite.went:
-            continue
         try:
-            if row is not None:
-                (value,) = evaluate(planted, over, [ref], row)
-                if not near(value[0], theirs[row], loose[row]):
-                    continue
-        except (GraphError, KeyError):
+            (value,) = evaluate(level.intended, variant.rewrite, [ref])
+        except GraphError:
             continue
-        search.tried -= 1
-        hit = search.look(level, (first, second), both)
-        if hit is not None:
-            hits.append(hit)
-    return hits
-
-
-def _is(graph: Graph, record: Any) -> bool:
-    """Whether the graph has this very record."""
-    node = graph.nodes.get(record.name)
-    return node is not None and node.op is record.op and node.operands == record.operands and (
-        repr(node.attributes) == repr(record.attributes)
-    )  # fmt: skip
-
-
-def _known(graph: Graph, base: Intended, rewrite: Rewrite) -> dict[Ref, Any]:
-    """The values of the intended graph that the change does not touch."""
-    dirty = base.all_below(rewrite.nodes)
-    return {
-        ref: value
-        for ref, value in base.values.items()
-        if ref.node in graph.nodes and ref.node not in rewrite.nodes and not dirty >> base.order[ref.node] & 1
-    }
-
-
-def _count(firsts: Sequence[tuple[Variant, Intended]], candidates: Sequence[Variant]) -> int:
-    """How many pairs there are of some with those that do not stand before them."""
-    if not firsts:
-        return 0
-    places = sorted(_last(firsts[0][1], variant) for variant in candidates)
-    return sum(len(places) - bisect_left(places, _last(base, first)) for first, base in firsts)
-
-
-def _last(base: Intended, variant: Variant) -> int:
-    return max(base.order[name] for name in variant.nodes)
+        cells = tuple(nested.flat(value))
+        if len(cells) == len(own) and cells not in found and all(map(math.isfinite, cells)) and [*cells] != own:
+            moved = sums(cells)
+            weight = 10 ** (variant.price / DECADE)
+            found[cells] = Change(moved, dot(moved, moved), weight, variant)
+    return list(found.values())
