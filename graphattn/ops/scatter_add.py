@@ -53,6 +53,13 @@ def last_alone(g, x, ids, *, rows):
     return g.scatter_add(g.where(written_over, zero, x), ids, rows=rows)
 
 
+def mean(g, x, ids, *, rows):
+    """Of rows with one index their mean."""
+    one = g.constant(1.0)
+    count = g.scatter_add(g.broadcast(one, shape=x.shape), ids, rows=rows)
+    return g.divide(g.scatter_add(x, ids, rows=rows), g.where(g.is_positive(count), count, one))
+
+
 def gradient(g, dy, y, x, ids, *, rows):
     return g.embedding(dy, ids), None
 
@@ -85,7 +92,10 @@ register(
         kernel=kernel,
         onnx=onnx,
         linear=(("x",),),
-        mistakes=(Declared("written over", "with rows of one index written over, not summed,", last_alone),),
+        mistakes=(
+            Declared("written over", "with rows of one index written over, not summed,", last_alone),
+            Declared("mean", "with the mean of rows of one index, not their sum,", mean),
+        ),
         gradient=gradient,
         explain=explain,
         cost=lambda x, ids, *, rows: x.size,

@@ -6,6 +6,7 @@ import pytest
 from op_laws import mapped
 
 from graphattn import Graph, diagnose, run
+from graphattn.builtin import random_feeds
 from graphattn.core.errors import GraphError
 from graphattn.insight.compare import compare
 from graphattn.passes.cotangents import spelled
@@ -215,3 +216,38 @@ def test_a_cotangent_that_nobody_knows_is_asked_for_by_compare_and_a_size_is_no_
     found = compare(line, {**seen, "d_w": W, "d_y": SEED})
     assert found.verdict == "different" and "d_w" in found.first.key
     assert "expected" not in str(compare(line, {**seen, "d_x": 64}))
+
+
+IDS, SEEDS = [2, 0, 2], [[1.0, -0.5, 0.25, 2.0], [0.5, 1.5, -1.0, 0.75], [-2.0, 0.25, 1.0, -0.5]]
+
+
+def _rows(kind, g):
+    """What comes of the gradients of a table that is looked up in and multiplied with, got wrong."""
+    d_x = g["d_norm"] if kind == "through" else g["d_embedded"]
+    looked_up = [[0.0] * 3 for _ in range(4)]
+    for place, index in enumerate(IDS):
+        share = IDS.count(index) if kind == "mean" else 1
+        looked_up[index] = [a + b / share for a, b in zip(looked_up[index], d_x[place], strict=True)]
+    head = [[sum(g["d_y"][t][r] * g["norm"][t][j] for t in range(3)) for j in range(3)] for r in range(4)]
+    if kind == "written over":
+        return [looked_up[r] if r in IDS else head[r] for r in range(4)]
+    return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(looked_up, head, strict=True)]
+
+
+@pytest.mark.parametrize("kind, words", [
+    ("mean", "with the mean of rows of one index, not their sum, in the scatter add"),
+    ("through", "with the incoming gradient, as it is, as "),
+    ("written over", "written over what else arrives at table, not added"),
+])  # fmt: skip
+def test_a_table_that_is_looked_up_in_and_multiplied_with(kind, words):
+    g = Graph("tied")
+    table, gamma = g.parameter("table", (4, 3)), g.parameter("gamma", (3,))
+    norm = g.layernorm(
+        g.embedding(table, g.input("ids", (3,), kind="int"), name="embedded"), gamma, name="norm"
+    )
+    g.output(y=g.matmul(norm, table.T))
+    feeds = {"ids": IDS, **{k: v for k, v in random_feeds(g, 3).items() if k != "ids"}, "d_y": SEEDS}
+    x = run(gradient(g, of="y", wrt=["gamma", "embedded", "norm"]), feeds)
+    seen = {"d_table": _rows(kind, x), "d_gamma": x["d_gamma"]}
+    found = diagnose(g, feeds, seen, pairs=False)
+    assert words in found.findings[0].phrase

@@ -149,6 +149,29 @@ def _sums(intended: Intended, tape: Tape, group: Group) -> Iterator[Variant]:
         made = one(intended, partial(_derived, tape=tape, step=step))
         yield Variant("depth first", words, 1.2, group, made, ORDER)
 
+    for final, arrived in tape.arrived.items():
+        for ref in arrived if len(arrived) > 1 and intended.spec(final).rank == 2 else ():
+            rows = [any(row) for row in intended.values[ref]]
+            if any(rows) and not all(rows):
+                make = one(intended, partial(_written_over, final=final, arrived=arrived, part=ref))
+                name = tape.source.tensor_name(tape.tensors[final])
+                told = intended.graph.tensor_name(ref)
+                words = f"with the rows of {told} written over what else arrives at {name}, not added"
+                yield Variant("written over", words, 1.15, (final.node,), make, ADD)
+
+
+def _written_over(draft: Draft, final: Ref, arrived: Sequence[Ref], part: Ref) -> None:
+    """One part where it has rows that are not 0, the others elsewhere: `grad[ids] = rows`."""
+    near = draft.graph.nodes[final.node]
+    square = draft.add("multiply", [part, part], near=near, name="square")
+    there = draft.add("is_positive", [draft.add("reduce_max", [square], near=near, name="most")], near=near)
+    others = [ref for ref in arrived if ref != part]
+    rest = others[0]
+    for ref in others[1:]:
+        rest = draft.add("add", [rest, ref], near=near, name="rest")
+    new = draft.add("where", [there, part, rest], near=near, name="written_over")
+    draft.redirect(final, new, apart_from=added_for(draft, final))
+
 
 def _summed(draft: Draft, tape: Tape, make) -> None:
     for final, arrived in tape.arrived.items():

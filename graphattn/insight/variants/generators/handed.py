@@ -135,6 +135,7 @@ WAYS: tuple[Way, ...] = (
     Way("nothing in the place of {}", 1.0, lambda x, dy: True, _nothing),
     Way("the other sign of {}", 1.0, lambda x, dy: True, _scaled("multiply", -1)),
     Way("the incoming gradient as {}, not summed", 1.0, lambda x, dy: x.shape != dy.shape, _as_it_is),
+    Way("the incoming gradient, as it is, as {}", 1.1, lambda x, dy: x.shape == dy.shape, _as_it_is),
     Way("the mean, not the sum, as {}", 1.0, lambda x, dy: 0 < x.size < dy.size, _mean),
     Way("the last row alone, not the sum, as {}", 1.05, _is_sum, _row(-1)),
     Way("the first row alone, not the sum, as {}", 1.1, _is_sum, _row(0)),

@@ -16,6 +16,8 @@ from ..variant import LAYER, Option, Variant, each, like, maker, tensor
 
 MOST = 60
 """The most tensors of one shape that are tried in the place of an operand."""
+OWN = 1.4
+"""What it costs at the most to take one of a gradient rule's own tensors for another."""
 
 
 def operands(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -192,7 +194,7 @@ def _elsewhere(intended: Intended, node: Node, slot: int, ref: Ref) -> Iterator[
             told = f"with {{new}} {_for(node, f'{{{slot}}}', called)} {{the}}"
             yield Option((slot, *related), told, price, apply, other, several=True)
         for key, words in rules.related(intended, rule, other) if rule is not None else ():
-            yield Option((slot, *key), f"with {words} as {called} of {{the}}", price - 0.01, apply)
+            yield Option((slot, *key), f"with {words} as {called} of {{the}}", min(price, OWN) - 0.01, apply)
 
 
 def _of_partners(intended: Intended, node: Node, slot: int, ref: Ref) -> list[Ref]:
@@ -237,7 +239,8 @@ def _alike(intended: Intended, node: Node, ref: Ref) -> list[Ref]:
         return found
     steps = intended.steps_from(ref.node)
     close = sorted(found[MOST // 2 :], key=lambda other: steps.get(other.node, len(steps)))
-    return found[: MOST // 2] + close[: MOST // 2]
+    own = rules.own(intended, node.name)
+    return found[: MOST // 2] + close[: MOST // 2] + [other for other in close[MOST // 2 :] if other in own]
 
 
 def _distance(intended: Intended, ref: Ref, other: Ref) -> float:

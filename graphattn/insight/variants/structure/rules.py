@@ -124,6 +124,15 @@ def _forward(graph: Graph, rule: Rule) -> set[str]:
     return {rule.node, *(ref.node for ref in graph.nodes[rule.node].operands if ref is not None)}
 
 
+def own(intended: Intended, name: str) -> set[Ref]:
+    """The results and operands of the node whose gradient rule has a backward node as a step."""
+    rule = intended.rules.get(name)
+    if rule is None:
+        return set()
+    forward = intended.graph.nodes[rule.node]
+    return {*(Ref(forward.name, port) for port in range(len(forward.ports))), *filter(None, forward.operands)}
+
+
 def related(intended: Intended, rule: Rule, other: Ref) -> Iterator[tuple[tuple[object, ...], str]]:
     """How a tensor stands to a backward node: the same for all nodes of the op. (key, how it is told)."""
     forward = intended.graph.nodes[rule.node]
