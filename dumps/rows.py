@@ -18,6 +18,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import compress, groupby, repeat
 from operator import not_
 from typing import Any
@@ -153,10 +154,15 @@ def operand_names(graph: Graph, operands: Sequence[Ref | None]) -> tuple[str | N
 
 def shape_text(outputs: Sequence[Spec]) -> str:
     """The axes of a node's outputs, on one line."""
-    told = {quote(describe(spec))[1:-1] for spec in outputs}
     if len(outputs) == 1:
-        return told.pop()
+        return _axes_text(outputs[0])
+    told = set(map(_axes_text, outputs))
     return f"{len(outputs)} outputs" + (f", each {told.pop()}" if len(told) == 1 else "")
+
+
+@lru_cache(2**10)
+def _axes_text(spec: Spec) -> str:
+    return quote(describe(spec))[1:-1]
 
 
 def scope_paths(graph: Graph) -> dict[str | None, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graphattn.core import nested
+from graphattn.core import moments, nested
 from graphattn.core.trace import Trace
 from graphattn.core.words import aligned, number, sizes, wrapped
 from graphattn.dumps.rows import TensorRow, step_rows, visible
@@ -84,14 +84,12 @@ def _of(tensor: TensorRow, trace: Trace) -> TensorStats:
     cells = [cell for cell in shown if math.isfinite(cell)]
     every = [_near(cell, trace) for cell in nested.flat(tensor.value)]
     count = len(cells)
-    total = _sum(cells)
-    mean = total / count if count else math.nan
     return TensorStats(
         tensor.name,
         tensor.spec.shape,
-        total,
-        mean,
-        _root(_sum((cell - mean) ** 2 for cell in cells) / count) if count else math.nan,
+        _sum(cells),
+        moments.mean(cells) if count else math.nan,
+        moments.deviation(cells) if count else math.nan,
         min(cells, default=math.nan),
         max(cells, default=math.nan),
         math.hypot(*cells),
@@ -110,17 +108,12 @@ def _near(cell: Any, trace: Trace) -> float:
         return math.inf if cell > 0 else -math.inf
 
 
-def _sum(cells: Iterable[float]) -> float:
+def _sum(cells: list[float]) -> float:
     """The sum, rounded once; ∞ where it is beyond what a double holds."""
-    cells = list(cells)
     try:
         return math.fsum(cells)
     except OverflowError:
         return sum(cells)
-
-
-def _root(x: float) -> float:
-    return math.sqrt(x) if x < math.inf else x
 
 
 COLUMNS = ("sum", "mean", "std", "smallest", "largest", "norm")

@@ -282,7 +282,7 @@ def _texts(
 def left_out(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers = FLOAT) -> str:
     """What a table leaves out, in words; '' where it shows everything."""
     shape = tensor.spec.shape
-    if not tensor.spec.size or not shape:
+    if isinstance(form, Exact) or not tensor.spec.size or not shape:
         return ""
     counts = [("rows", (shape[-2:-1] or (1,))[0]), ("slices", math.prod(shape[:-2]))]
     places = [("columns", shape[-1], form.columns(tensor, numbers))]

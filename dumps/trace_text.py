@@ -235,10 +235,12 @@ def _beside(
     lines: list[str], gradient: TensorRow | None, form: Pretty | Exact, numbers: Numbers
 ) -> Iterator[str]:
     """A tensor's table, with that of its gradient on the right of it if there is room."""
-    right = [] if gradient is None else list(table(gradient, form, numbers))
-    name = "" if gradient is None else gradient.name
+    if gradient is None:
+        yield from lines
+        return
+    name, right = gradient.name, list(table(gradient, form, numbers))
     wide = [max(map(width, side), default=0) for side in (lines, right)]
-    if gradient is None or len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > _room(form):
+    if len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > _room(form):
         yield from lines
         return
     for i, (one, other) in enumerate(zip(lines, right, strict=True)):

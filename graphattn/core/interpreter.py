@@ -136,7 +136,7 @@ class Plan:
                 if not operands:
                     self._compute(_checking(function, node), start, len(node.ports))
             except Exception as error:
-                raise _blamed(node, error) from _cause(error)
+                raise blamed(node, error) from _cause(error)
             if operands:
                 if node.op.moves or isinstance(function, Composite):
                     self._moving.update(p for p in operands if p is not None and self.constants[p] is not None)
@@ -197,7 +197,7 @@ class Plan:
             self._checked = True
         except Exception as error:
             node = self._by_start[start].node
-            raise _blamed(node, error) from _cause(error)
+            raise blamed(node, error) from _cause(error)
 
 
 def _checking(function: Callable[..., Any], node: Node) -> Callable[..., Any]:
@@ -217,7 +217,7 @@ FAILURES = (ArithmeticError, LookupError, TypeError, ValueError)
 """What a function may raise on numbers that it cannot take."""
 
 
-def _blamed(node: Node, error: Exception) -> Exception:
+def blamed(node: Node, error: Exception) -> Exception:
     """The error, with the node that it came from."""
     if isinstance(error, GraphError):
         return GraphError(f"{node.op.name} {node.name!r}: {error}")

@@ -146,3 +146,10 @@ def test_the_command_line(cli, monkeypatch):
     assert cli(*block, "--npz")[2] == "graphattn: this form is not text; expected -o FILE\n"
     assert cli(*block, "-o", "x.npz") == (0, "", "wrote x.npz\n")
     assert isinstance(graphattn.load("x.npz"), graphattn.Trace)
+
+
+def test_statistics_of_numbers_whose_squares_are_beyond_doubles():
+    g = Graph("g")
+    g.output(y=g.negate(g.input("x", (2, 2))))
+    (row,) = run(g, {"x": [[1e300, 2e300], [-1e300, -2e300]]}).stats("y")
+    assert (row.mean, row.std) == (0.0, pytest.approx(math.sqrt(2.5) * 1e300))

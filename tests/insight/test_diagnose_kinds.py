@@ -474,3 +474,9 @@ def test_a_softmax_that_is_none_is_named_by_what_it_is_not_by_its_inner_masks():
         found = first(build).findings[0]
         assert told in found.phrase and found.place == "weights"
         assert not any("mask" in words for words in found.equals)
+
+
+def test_a_variant_of_fewer_axes_is_not_it():
+    g = Graph("g")
+    g.output(out=g.broadcast(g.input("x", (2,)), shape=(3, 2)))
+    assert diagnose(g, {"x": [1.0, 2.0]}, {"out": [[2.31, 4.07]] * 3}).verdict == "unexplained"

@@ -17,7 +17,7 @@ from graphattn.passes.zoom import DEPTH_LIMIT, expand_all
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.graph import Graph, Node, Ref
-from ...core.interpreter import function_of, padded
+from ...core.interpreter import blamed, function_of, padded
 from ...core.limits import most_cells, need_cells
 from ...core.op import Handing, find
 from ...core.packed import Packed
@@ -174,7 +174,10 @@ def known(node: Node) -> Any:
     """The value of a node without operands, or those of several outputs. Raises a `GraphError` where it has
     too many cells."""
     need_cells(f"{node.op.name} {node.name!r}", node.outputs, most_cells())
-    return function_of(node.op, [], node.attributes)()
+    try:
+        return function_of(node.op, [], node.attributes)()
+    except Exception as error:
+        raise blamed(node, error) from error
 
 
 def _finite(value: Any) -> bool:

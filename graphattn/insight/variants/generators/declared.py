@@ -14,7 +14,9 @@ from typing import Any
 from ....core.axes import Spec
 from ....core.errors import GraphError
 from ....core.graph import Graph, Node, Ref, Tensor
-from ....core.interpreter import FAILURES, padded
+from ....core.interpreter import padded
+from ....core.op import broken
+from ....core.words import shown
 from ..draft import Draft, Rewrite
 from ..intended import Intended, call_key
 from ..structure.groups import Group
@@ -63,16 +65,19 @@ Template = tuple[Graph, tuple[Ref, ...]]
 
 def template(intended: Intended, node: Node, declaration: Any) -> Template | None:
     """A graph with an input for each operand of the node, and what is built of them; None where the function
-    gives nothing for this call (it returns None, or an op refuses)."""
+    gives nothing for this call (it returns None, or an op refuses). Where it raises anything else, or gives
+    something else, one sentence names the op."""
     specs = padded(node.op, intended.graph.operand_specs(node.operands))
     build, number = declaration.build, declaration.number
     key = ("template", build, call_key(node.op, specs, node.attributes) or repr(node.attributes))
     if key not in intended.shared:
-        intended.shared[key] = _built(specs, node.attributes, build, len(node.ports), number)
+        who = f"op {node.op.name!r}: what it declares as {declaration.name!r}"
+        intended.shared[key] = _built(who, specs, node.attributes, build, len(node.ports), number)
     return intended.shared[key]
 
 
 def _built(
+    who: str,
     specs: Sequence[Spec | None],
     attributes: Mapping[str, Any],
     build: Callable[..., Any],
@@ -87,11 +92,15 @@ def _built(
     more = {} if number is None else {"number": graph.input(NUMBER, ())}
     try:
         made = build(graph, *given, **attributes, **more)
-    except (GraphError, *FAILURES):
+    except GraphError:
+        return None
+    except Exception as error:
+        raise broken(who, error) from error
+    if made is None:
         return None
     tensors = made if isinstance(made, tuple) else (made,)
     if len(tensors) != count or not all(isinstance(t, Tensor) for t in tensors):
-        return None
+        raise GraphError(f"{who} gives {shown(made)}; expected a tensor for each result, or None")
     names = [t.name for t in tensors]
     fine = graph.at("op")
     return fine, tuple(fine.resolve(name) for name in names)
