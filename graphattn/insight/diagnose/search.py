@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
+from ...core.graph import Graph
 from ...passes.cost import cost
 from ..variants import TWICE, UNLIKELY, Rewrite, Variant, solved
 from ..variants.clock import Clock
@@ -31,9 +32,11 @@ DECADE = 0.4
 LESS = 8
 NUMBER = 0.85
 """What it costs at the least to believe in a number that is solved for."""
-MORE, HEAVY = 2000, 150_000
-"""So many variants more are tried after a hit of a small graph, besides as many as before it; of one that takes
-so many flops, half as many."""
+MORE = 3000
+"""So many variants more are tried after a hit, besides as many as before it: of a graph of little work."""
+STEP, LITTLE = 5_000, 150_000
+"""What evaluating a step costs besides its flops, in flops; and what is little work, all in all. Of a graph of
+twice as much, half as many are tried."""
 CLOSE_LOOKS = 24
 """The most variants that are measured closely, but for those that are as near as the intended graph may be."""
 Say = Callable[[str], None]
@@ -144,8 +147,7 @@ class Search:
             hit = self.look(level, (variant,))
             if hit is not None:
                 if not hits:
-                    more = MORE / (1 + cost(level.whole).flops / HEAVY)
-                    until = self.tried + (self.tried - began) + more
+                    until = 2 * self.tried - began + _more(levels[0].whole)
                 hits.append(hit)
                 likely = min(likely, hit.cost(hit.rounding))
         return hits + [less for hit in hits[:4] for less in self._less(hit)]
@@ -196,6 +198,12 @@ class Search:
         except GraphError:
             return None
         return Hit(chosen, rewrite, level, error)
+
+
+def _more(graph: Graph) -> float:
+    """How many variants more of a graph are tried after a hit."""
+    work = cost(graph).flops + STEP * len(graph.nodes)
+    return MORE / max(1.0, work / LITTLE)
 
 
 def _by_rank(
