@@ -6,7 +6,7 @@ x: any rank from 1; n is the size of that axis. The sum is exact before it is ro
 from ..core import cells
 from ..core.axes import position
 from ..core.cells import Literal, divide
-from ..core.op import register
+from ..core.op import Declared, register
 from ..core.reductions import line, reduction
 
 
@@ -28,6 +28,12 @@ def expand(g, x, *, axis):
     return g.divide(total, count, name="quotient")
 
 
+def one_less(g, x, *, axis):
+    """The sum divided by n − 1."""
+    count = x.shape[position(axis, len(x.shape))] - 1
+    return g.scale(g.reduce_sum(x, axis=axis), divide=count) if count > 0 else None
+
+
 def gradient(g, dy, y, x, *, axis):
     return (g.broadcast(dy / x.shape[position(axis, len(x.shape))], x.shape),)
 
@@ -36,6 +42,7 @@ register(
     reduction(
         "reduce_mean", "μ", "y = Σ x / n", reduce_mean_row, bound, explain, "ReduceMean", level="op",
         family="norm", expand=expand, linear=(("x",),), gradient=gradient,
+        mistakes=(Declared("n − 1", "with the sum divided by n − 1, not n,", one_less),),
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )
 )  # fmt: skip

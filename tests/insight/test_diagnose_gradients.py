@@ -1,6 +1,7 @@
 """Which gradients were observed: of what, and by which cotangents."""
 
 import math
+from operator import mul
 
 import pytest
 from op_laws import mapped
@@ -251,3 +252,18 @@ def test_a_table_that_is_looked_up_in_and_multiplied_with(kind, words):
     seen = {"d_table": _rows(kind, x), "d_gamma": x["d_gamma"]}
     found = diagnose(g, feeds, seen, pairs=False)
     assert words in found.findings[0].phrase
+
+
+def test_both_means_in_the_gradient_of_a_norm_are_of_one_less():
+    g = Graph("norm")
+    g.output(y=g.layernorm(g.input("x", (3, 4)), eps="0.0", name="norm"))
+    feeds = random_feeds(g, 3)
+    n = run(g, feeds)["y"]
+    wrong = []
+    for x, y, dy in zip(feeds["x"], n, SEEDS, strict=True):
+        level, along = sum(dy) / 3, sum(map(mul, dy, y)) / 3
+        root = (max(x) - min(x)) / (max(y) - min(y))
+        wrong.append([(a - level - b * along) / root for a, b in zip(dy, y, strict=True)])
+    found = diagnose(g, {**feeds, "d_y": SEEDS}, {"d_x": wrong}, pairs=False)
+    words = "with the sum divided by n − 1, not n, in every reduce_mean in the gradient of LayerNorm"
+    assert found.findings[0].phrase == words
