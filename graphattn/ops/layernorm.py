@@ -80,6 +80,11 @@ def by_standard_deviation(g, x, gamma, beta, *, eps):
     return _affine(g, g.divide(deviation, root), gamma, beta)
 
 
+def annotated(g, x, gamma, beta, *, eps):
+    """As The Annotated Transformer has it, where another eps is meant."""
+    return None if float(eps) == 1e-6 else by_standard_deviation(g, x, gamma, beta, eps="1e-06")
+
+
 def uncentred(g, x, gamma, beta, *, eps):
     return _affine(g, g.divide(x, _parts(g, x, eps)[1], name="normalized"), gamma, beta)
 
@@ -199,6 +204,12 @@ register(
                 "with (x − mean) / (s + eps), s the standard deviation with n − 1,",
                 by_standard_deviation,
                 "torch.std divides by n − 1; the paper divides by n, and adds eps inside the root.",
+            ),
+            Declared(
+                "by standard deviation, 1e-06",
+                "with (x − mean) / (s + 1e-06), s the standard deviation with n − 1,",
+                annotated,
+                price=1.25,
             ),
             Declared("over the rows", "with mean and variance over the tokens, not the features,", over_rows),
             Declared(

@@ -63,6 +63,28 @@ def in_halves(g, *, n, d):
     return table(g, n, d, join=lambda g, sines, cosines: g.concat(sines, cosines))
 
 
+def in_halves_cosines_first(g, *, n, d):
+    return table(g, n, d, join=lambda g, sines, cosines: g.concat(cosines, sines))
+
+
+def timing_signal(g, *, n, d):
+    """Sines, then cosines, the last rate 1/10000 itself (tensor2tensor)."""
+    if d < 4:
+        return None
+    return table(
+        g,
+        n,
+        d,
+        exponent=lambda i, d: (-2 * i, d - 2),
+        join=lambda g, sines, cosines: g.concat(sines, cosines),
+    )
+
+
+def row_after_the_last(g, *, n, d):
+    """pe[n] for pe[:n]: one row for all."""
+    return g.broadcast(g.slice(g.positional_encoding(n + 1, d), f"{n}:"), (n, d)) if n else None
+
+
 def cosines_first(g, *, n, d):
     def join(g, sines, cosines):
         return g.reshape(g.stack(cosines, sines, axis=-1), (n, 2 * sines.shape[-1]))
@@ -136,6 +158,17 @@ register(
             ),
             Declared(
                 "cosines first", "with cosines at the even places and sines at the odd ones", cosines_first
+            ),
+            Declared(
+                "halves, cosines first", "with the cosines first and then the sines", in_halves_cosines_first
+            ),
+            Declared(
+                "timing signal",
+                "with the sines first and then the cosines, and exponent 2i/(d − 2),",
+                timing_signal,
+            ),
+            Declared(
+                "row after the last", "with row n, after the last, for every position", row_after_the_last
             ),
             Declared("half the rate", "with exponent i/d instead of 2i/d", half_rates),
             Declared(

@@ -120,6 +120,18 @@ def one_place(back):
     return build
 
 
+def in_place(g, x, cos, sin, *, interleaved):
+    """b sin θ is taken of a that is turned already, as where it was written over."""
+    a, b = _sides(g, x, cos.shape[-1], interleaved)
+    y_a = g.subtract(g.multiply(a, cos), g.multiply(b, sin), name="y_a")
+    y_b = g.add(g.multiply(y_a, sin), g.multiply(b, cos), name="y_b")
+    r, d = 2 * cos.shape[-1], x.shape[-1]
+    turned = g.concat(y_a, y_b)
+    if interleaved:
+        turned = g.reshape(g.stack(y_a, y_b, axis=-1), turned.shape)
+    return turned if r == d else g.concat(turned, g.split(x, (r, d - r))[1])
+
+
 def last_features(g, x, cos, sin, *, interleaved):
     """The last features turn, where only some do."""
     turning, d = 2 * cos.shape[-1], x.shape[-1]
@@ -239,6 +251,12 @@ register(
                 "with each row turned as if one place earlier,",
                 one_place(back=True),
                 price=1.3,
+            ),
+            Declared(
+                "in place",
+                "with the first of each pair written over before the second is computed",
+                in_place,
+                "Both of a pair are computed of the pair as it was: keep a copy of the first.",
             ),
             Declared(
                 "last features", "with the last features of each row turned, not the first,", last_features

@@ -76,6 +76,13 @@ def without_exp(g, x, *, axis, empty):
     return g.divide(seen, g.reduce_sum(seen, axis=axis))
 
 
+def positive_part(g, x, *, axis, empty):
+    """relu(x) / Σ relu(x), 0 where nothing is above 0."""
+    above = g.relu(scores(g, x, axis=axis, empty=empty))
+    total = g.reduce_sum(above, axis=axis)
+    return g.divide(above, g.where(g.is_positive(total), total, g.constant(1)))
+
+
 def scores(g, x, *, axis, empty):
     return g.where(g.is_visible(x), x, g.constant(0))
 
@@ -153,6 +160,7 @@ register(
                 "no exp", "with each score divided by the sum of its row, without exp,", without_exp, price=1.3
             ),
             Declared("scores", "with the scores themselves as weights, 0 where hidden,", scores, price=1.3),
+            Declared("relu", "with relu of each score divided by the sum of its row", positive_part, price=1.3),
             Declared("uniform", "with the same weight for every visible cell", uniform, price=1.3),
             Declared(
                 "largest",

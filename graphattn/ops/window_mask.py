@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.axes import Spec, need_size
 from ..core.cells import Literal
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, find, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, find, register
 
 
 def shape(
@@ -45,6 +45,14 @@ def explain(index, *, n, n_k, left, right, offset):
     return Literal(sees, f"{lower}{j}{upper}")
 
 
+def in_blocks(g, *, n, n_k, left, right, offset):
+    """Each query sees its own block of as many keys, not those before it."""
+    size = (left or 0) + (right or 0) + 1
+    seen = [[(i + offset) // size == j // size for j in range(n_k or n)] for i in range(n)]
+    within = g.window_mask(n, n_k, left=left, right=right, offset=offset)
+    return g.logical_and(within, g.constant(seen)) if size > 1 and n else None
+
+
 def note(*, n, n_k, left, right, offset) -> str:
     reach = "".join(f", {w} {s}" for w, s in (("left", left), ("right", right)) if s is not None)
     return "window" + reach + (f", offset {offset}" if offset else "")
@@ -64,6 +72,9 @@ register(
         cost=lambda **_: 0,
         drawn="beside",
         note=note,
+        mistakes=(
+            Declared("in blocks", "with a block of so many keys, not those next to each query,", in_blocks),
+        ),
         samples=(
             Sample((), {"n": 5, "left": 1, "right": 0}),
             Sample((), {"n": 4, "left": 0, "right": 2}),

@@ -21,6 +21,7 @@ from .engine import engine
 from .folded import folded
 from .full_width import full_width
 from .handed import handed
+from .head_count import head_count
 from .head_tables import head_tables
 from .heads import heads
 from .indices import indices
@@ -44,21 +45,21 @@ from .skip import skip
 from .slots import slots
 from .stages import stages
 from .summands import summands
-from .swap import swap
+from .swap import crossed, swap
 from .terms import terms
 from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
-    engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands, heads,
-    folded, full_width, within_tokens, stages, axes, swap, reading, move, sibling, constants, indices, rounding,
-    angles, head_tables, cache, padding, pooling, tables, layout, repeat, residual, added, factors, shift,
-    slots, terms, places, distances, shared,
+    engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands,
+    heads, folded, full_width, within_tokens, head_count, stages, axes, swap, crossed, reading, move,
+    sibling, constants, indices, rounding, angles, head_tables, cache, padding, pooling, tables, layout,
+    repeat, residual, added, factors, shift, slots, terms, places, distances, shared,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
 WIDE: tuple[Generator, ...] = (
     engine, handed, derivatives, skip, attributes, declared, masks, operands, heads, full_width, reading, move,
-    sibling, constants, head_tables, terms,
+    sibling, constants, head_tables, terms, crossed,
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 

@@ -1,4 +1,4 @@
-"""Two tensors take each other's place: queries for keys, one projection for another."""
+"""Two tensors take each other's place: queries for keys, one projection for another, memory for stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ....core.graph import Ref
 from ..draft import Draft
 from ..intended import Intended
 from ..structure.groups import Group, numbered, spoken
-from ..variant import LAYER, Variant, like, maker, one, the
+from ..variant import LAYER, Variant, like, maker, one, tensor, the
 
 MOST = 8
 
@@ -23,6 +23,24 @@ def swap(intended: Intended, group: Group) -> Iterator[Variant]:
                     variant.later = LAYER * two_of_many
                     yield variant
     yield from _series(intended, group)
+
+
+def crossed(intended: Intended, group: Group) -> Iterator[Variant]:
+    """Of three steps of one op in a row, what the first is made of and what both others are."""
+    for these in zip(group, group[1:], group[2:], strict=False) if group in intended.kinds else ():
+        nodes = [intended.graph.nodes[name] for name in these]
+        a, b, c = (node.operands[0] if node.operands else None for node in nodes)
+        if a is None or b is None or a == b or b != c or not like(intended.spec(a), intended.spec(b)):
+            continue
+        if any(intended.depends(ref.node, on=name) for ref in (a, b) for name in these):
+            continue
+
+        def act(draft: Draft, these: Group = these, order: tuple[Ref, ...] = (b, a, a)) -> None:
+            for name, ref in zip(these, order, strict=True):
+                draft.operand(name, 0, ref)
+
+        told = tensor(intended, b), the(intended, these[:1]), tensor(intended, a), spoken(these[1:])
+        yield Variant("swap", "with {} for {}, {} for {}".format(*told), 1.2, these, one(intended, act))
 
 
 def _parameters(intended: Intended, a: str, b: str) -> Iterator[Variant]:

@@ -17,11 +17,11 @@ BACK = ", their results then reshaped from (heads, tokens, features)"
 
 def within_tokens(intended: Intended, group: Group) -> Iterator[Variant]:
     """For steps that put heads side by side."""
-    found = [made for name in group if (made := _chain(intended, intended.graph.nodes[name])) is not None]
+    found = [made for name in group if (made := first_head(intended, intended.graph.nodes[name])) is not None]
     if len(found) < len(group):
         return
-    hiding = [step for _, chain in found for step in chain if _hidden_by(intended, step)]
-    makers = [intended.graph.nodes[ref.node] for step in hiding for ref in _hidden_by(intended, step)]
+    hiding = [step for _, chain in found for step in chain if hidden_by(intended, step)]
+    makers = [intended.graph.nodes[ref.node] for step in hiding for ref in hidden_by(intended, step)]
     ways = [True] * all(not maker.operands and not maker.op.fed for maker in makers)
     ways += [False] * (bool(hiding) and all(through(intended, step) for step in hiding))
     for masked in ways:  # a mask of tokens fits no heads, but one that knows its size does
@@ -38,12 +38,12 @@ def within_tokens(intended: Intended, group: Group) -> Iterator[Variant]:
             yield Variant("within tokens", words, 1.3, group, one(intended, act))
 
 
-def _hidden_by(intended: Intended, step: Node) -> list[Ref]:
+def hidden_by(intended: Intended, step: Node) -> list[Ref]:
     """The masks that a step takes."""
     return [ref for ref in step.operands if ref is not None and intended.spec(ref).kind == "bool"]
 
 
-def _chain(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Node]] | None:
+def first_head(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Node]] | None:
     """What the first head's result is made of: (its parts of what is cut into heads, each with what is cut; the
     steps from there on in order). None where it is no such head."""
     heads = len(node.operands)
@@ -64,7 +64,7 @@ def _chain(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Node]] 
             cuts[ref] = maker.operands[0]
         elif maker.operands and maker.name not in names:
             names.add(maker.name)
-            masks = _hidden_by(intended, maker)
+            masks = hidden_by(intended, maker)
             todo += [r for r in maker.operands if r is not None and r not in masks]
         elif maker.op.fed and maker.op.drawn != "inside" and maker.outputs[0].kind == "float":
             return None
@@ -86,7 +86,7 @@ def _redone(
         shape = (*lead, tokens, heads, intended.spec(part).shape[-1])
         went[part] = draft.add("reshape", [whole], {"shape": shape}, near=node, name="by_token")
     for step in chain:
-        if not masked and _hidden_by(intended, step):
+        if not masked and hidden_by(intended, step):
             x = step.operands[through(intended, step)[0]]
             assert x is not None
             went[Ref(step.name)] = went.get(x, x)
