@@ -369,9 +369,7 @@ def _wide(room: Sequence[float], half: float, times: float) -> float:
 
 
 def near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
-    """Whether a row is that near; a variant that has fewer axes has a cell there."""
-    return (
-        isinstance(row, list)
-        and len(row) == len(theirs)
-        and all(abs(x - y) <= most for _, x, y in differing(row, theirs))
-    )
+    """Whether a row is that near; a variant that has fewer axes has a cell there, one that has more has rows."""
+    if not isinstance(row, list) or len(row) != len(theirs) or (row and isinstance(row[0], list)):
+        return False
+    return all(abs(x - y) <= most for _, x, y in differing(row, theirs))
