@@ -11,7 +11,7 @@ from ..core.axes import Spec, describe, need_kind
 from ..core.cells import Cell
 from ..core.errors import GraphError, Rejected
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(table: Spec, ids: Spec) -> Spec:
@@ -30,6 +30,14 @@ def embedding(table, index):
 
 def kernel(numbers: Numbers, table: Spec, ids: Spec) -> Kernel:
     return Kernel(embedding, 2, 0, by_rows=True)
+
+
+def padding_index(g, table, ids):
+    """Row 0 is 0, as with padding_idx=0."""
+    if not table.shape[0]:
+        return None
+    first, rest = g.slice(table, ":1"), g.slice(table, "1:")
+    return g.embedding(g.concat(g.scale(first, multiply=0), rest, axis=0), ids)
 
 
 def gradient(g, dy, y, table, ids):
@@ -65,6 +73,11 @@ register(
         cost=lambda table, ids: 0,
         masked=masks.moved,
         moves=True,
+        mistakes=(
+            Declared(
+                "padding index", "with row 0 of the table set to 0, as padding_idx=0 does,", padding_index
+            ),
+        ),
         samples=(
             Sample(([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]], [2, 0, 2, 1])),
             Sample(([[0.5, 1.0], [1.5, 2.0]], [[1, 0], [0, 0]])),

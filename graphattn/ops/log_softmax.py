@@ -47,6 +47,18 @@ def each_by_itself(g, x, *, axis):
     return g.log(g.sigmoid(x))
 
 
+def smoothed(g, x, *, axis, number):
+    """(1 − ε) y + ε · mean y: what a smoothed target picks in the place of what its one class picks."""
+    y = g.log_softmax(x, axis=axis)
+    mean = g.reduce_mean(y, axis=axis)
+    return g.add(y, g.multiply(g.subtract(mean, y), number))
+
+
+def of_probabilities(g, x, *, axis, number):
+    """ln(p + ε)."""
+    return g.log(g.add(g.softmax(x, axis=axis), number))
+
+
 def gradient(g, dy, y, x, *, axis):
     """dx = dy − softmax(x) · Σ dy."""
     return (dy - times(g, g.exp(y, name="softmax"), g.reduce_sum(dy, axis=axis)),)
@@ -99,6 +111,10 @@ register(
                 "with ln σ(x) for each score by itself, a binary cross entropy,",
                 each_by_itself,
                 "The scores of one row share a softmax: the probabilities of all classes sum to 1.",
+            ),
+            Declared("smoothed", "with labels smoothed by {number}", smoothed, number=0.1),
+            Declared(
+                "of probabilities", "with ln(p + {number}) of probabilities p", of_probabilities, number=1e-09
             ),
         ),
         note=lambda x, *, axis: "" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}",

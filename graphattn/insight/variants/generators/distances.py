@@ -1,5 +1,5 @@
 """Whole numbers that are given by how far a key is from a query, such as the buckets of relative positions, by
-another rule: counted on one side alone, up to another distance, the diagonal with the other side.
+another rule: counted on one side alone, up to another distance, the diagonal with the other side, one key on.
 """
 
 from __future__ import annotations
@@ -75,6 +75,11 @@ def _others(f: dict[int, int], n: int) -> Iterator[tuple[str, float, Callable[[i
         yield "counting the diagonal with what comes after it", 1.4, lambda k: f[k] if k else f[1] - 1
     if f[-1] > 0:
         yield "counting the diagonal with what comes before it", 1.45, lambda k: f[k] if k else f[-1] - 1
+    yield "of the key after each", 1.45, lambda k: f[min(k + 1, n - 1)]
+    yield "of the key before each", 1.45, lambda k: f[max(k - 1, 1 - n)]
+    for most in range(1, min(n - 1, MOST)):
+        told = f"the same for all keys that are {most} or more away, on either side"
+        yield told, 1.45, lambda k, m=most: f[max(-m, min(k, m))]
     for most in range(1, min(n, MOST)):
         told = f"counted one by one on either side, up to {most}"
         yield told, 1.5, lambda k, m=most: _counted(f, k, m)
