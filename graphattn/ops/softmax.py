@@ -83,6 +83,28 @@ def positive_part(g, x, *, axis, empty):
     return g.divide(above, g.where(g.is_positive(total), total, g.constant(1)))
 
 
+def by_halves(normalized):
+    """Two blocks of keys, put together wrongly: each with a maximum of its own that nothing makes up for, or
+    each a softmax by itself."""
+
+    def build(g, x, *, axis, empty):
+        n = x.shape[axis]
+        if n < 2:
+            return None
+        halves = g.split(x, (n // 2, n - n // 2), axis=axis)
+        if normalized:
+            return g.concat(*(g.softmax(half, axis=axis) for half in halves), axis=axis)
+        raised = []
+        for half in halves:
+            peak = g.reduce_max(half, axis=axis)
+            peak = g.where(g.is_visible(peak), peak, g.constant(0))
+            raised.append(g.exp(g.subtract(half, peak)))
+        whole = g.concat(*raised, axis=axis)
+        return g.divide(whole, g.reduce_sum(whole, axis=axis))
+
+    return build
+
+
 def scores(g, x, *, axis, empty):
     return g.where(g.is_visible(x), x, g.constant(0))
 
@@ -161,6 +183,20 @@ register(
             ),
             Declared("scores", "with the scores themselves as weights, 0 where hidden,", scores, price=1.3),
             Declared("relu", "with relu of each score divided by the sum of its row", positive_part, price=1.3),
+            Declared(
+                "halves apart",
+                "with each half of the row normalized by itself",
+                by_halves(normalized=True),
+                "Blocks of keys are put together by their maxima and sums; each alone sums to 1.",
+                price=1.4,
+            ),
+            Declared(
+                "halves not rescaled",
+                "with another maximum taken away in each half of the row",
+                by_halves(normalized=False),
+                "When a block has a larger maximum, what was summed up before is rescaled.",
+                price=1.4,
+            ),
             Declared("uniform", "with the same weight for every visible cell", uniform, price=1.3),
             Declared(
                 "largest",

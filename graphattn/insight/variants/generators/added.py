@@ -76,7 +76,40 @@ def _normalized(intended: Intended, node: Node) -> Iterator[Option]:
     for op in norms():
         words = f"with {op.title}, without parameters, of {{the}}"
         yield Option(("norm", op.name), words, 1.8, _applying(op, 0, {}))
-    yield Option("unit", "with the rows of {the} divided by their length", 1.8, _unit)
+    words = "with the rows of {the} divided by their length"
+    yield Option("unit", words, 1.8, _unit)
+    if scales := _scales_of_products(intended, node):
+        words = f"{words}, and their products not scaled (cosines)"
+        yield Option("cosines", words, 1.75, lambda d, n: _cosines(d, n, scales))
+
+
+def _scales_of_products(intended: Intended, node: Node) -> list[Node]:
+    """The factors of what it is multiplied with by a matrix product, laid out otherwise or not."""
+    found: list[Node] = []
+    todo = [(Ref(node.name), False)]
+    while todo:
+        ref, is_product = todo.pop()
+        for name in dict.fromkeys(name for name, _ in intended.users.get(ref, ())):
+            user = intended.graph.nodes[name]
+            if is_product:
+                found += [user] * (user.op.family == "scale" and bool(user.op.linear))
+            elif user.op.moves and len(user.operands) == 1:
+                todo += [(Ref(name, port), False) for port in range(len(user.ports))]
+            elif user.op.family == "matmul" and not any(_is_weight(intended, r) for r in user.operands):
+                todo.append((Ref(name), True))
+    return found
+
+
+def _is_weight(intended: Intended, ref: Ref | None) -> bool:
+    return ref is not None and intended.graph.nodes[ref.node].op.drawn == "inside"
+
+
+def _cosines(draft: Draft, node: Node, scales: list[Node]) -> None:
+    _unit(draft, node)
+    for scale in scales:
+        (x,) = draft.node(scale.name).operands
+        assert x is not None
+        draft.redirect(Ref(scale.name), x)
 
 
 def _unit(draft: Draft, node: Node) -> None:
