@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from ..core import masks
+from ..core.activations import ACTIVATIONS
 from ..core.axes import Spec
 from ..core.cells import Cell, Literal, add, divide, erf, multiply, tanh
 from ..core.cells import sqrt as root
@@ -114,6 +115,7 @@ register(
             Declared(
                 "by sigmoid", "with x · sigmoid({number} x), a coarser approximation,", by_sigmoid, number=1.702
             ),
+            *ACTIVATIONS,
         ),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -6.0, 30.0]],)),

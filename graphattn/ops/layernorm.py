@@ -89,6 +89,12 @@ def uncentred(g, x, gamma, beta, *, eps):
     return _affine(g, g.divide(x, _parts(g, x, eps)[1], name="normalized"), gamma, beta)
 
 
+def by_length(g, x, gamma, beta, *, eps, number):
+    """x / (‖x‖ + ε), as `normalize` functions have it."""
+    length = g.sqrt(g.reduce_sum(g.multiply(x, x)))
+    return _affine(g, g.divide(x, g.add(length, number)), gamma, beta)
+
+
 def over_rows(g, x, gamma, beta, *, eps):
     if len(x.shape) < 2:
         return None
@@ -211,6 +217,7 @@ register(
                 annotated,
                 price=1.25,
             ),
+            Declared("by length", "with x / (‖x‖ + {number})", by_length, price=1.4, number=0.0),
             Declared("over the rows", "with mean and variance over the tokens, not the features,", over_rows),
             Declared(
                 "over everything", "with mean and variance over rows and columns at once", over_everything

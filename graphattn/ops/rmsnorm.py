@@ -63,6 +63,12 @@ def gradient(g, dy, y, x, gamma, *, eps):
     return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
 
 
+def by_length(g, x, gamma, *, eps, number):
+    """x / (‖x‖ + ε), as `normalize` functions have it."""
+    y = g.divide(x, g.add(g.sqrt(g.reduce_sum(g.multiply(x, x))), number))
+    return y if gamma is None else g.multiply(y, gamma)
+
+
 def over_rows(g, x, gamma, *, eps):
     if len(x.shape) < 2:
         return None
@@ -135,6 +141,7 @@ register(
         warn=warn,
         note=lambda x, gamma, *, eps: f"eps={eps}",
         mistakes=(
+            Declared("by length", "with x / (‖x‖ + {number})", by_length, number=0.0),
             Declared("over the rows", "with the mean square over the tokens, not the features,", over_rows),
             Declared("over everything", "with the mean square over rows and columns at once", over_everything),
             Declared("variance", "with the variance of x in place of its mean square", by_variance),

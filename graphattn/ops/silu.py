@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ..core.activations import ACTIVATIONS
 from ..core.axes import Spec
 from ..core.cells import Cell, multiply
 from ..core.elementwise import times, unary
@@ -48,7 +49,9 @@ register(
     unary(
         "silu", "x·σ", "y = x / (1 + exp(−x))", function, level="op", expand=expand, explain=explain,
         gradient=gradient,
-        mistakes=(Declared("steeper", "with x · sigmoid({number} x)", steeper, number=1.702),),
+        mistakes=(
+            Declared("steeper", "with x · sigmoid({number} x)", steeper, number=1.702), *ACTIVATIONS,
+        ),
         cost=lambda x: 5 * x.size, title="SiLU", range=(-0.2785, math.inf),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [0.0, -40.0, 40.0]],)),

@@ -7,7 +7,7 @@ the head.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....core.graph import Node, Ref
 from ....core.interpreter import padded
@@ -76,53 +76,46 @@ def _normalized(intended: Intended, node: Node) -> Iterator[Option]:
     for op in norms():
         words = f"with {op.title}, without parameters, of {{the}}"
         yield Option(("norm", op.name), words, 1.8, _applying(op, 0, {}))
-    words = "with the rows of {the} divided by their length"
-    yield Option("unit", words, 1.8, _unit)
-    if scales := _scales_of_products(intended, node):
-        words = f"{words}, and their products not scaled (cosines)"
-        yield Option("cosines", words, 1.75, lambda d, n: _cosines(d, n, scales))
+    yield Option("unit", "with the rows of {the} divided by their length", 1.8, _unit)
 
 
-def _scales_of_products(intended: Intended, node: Node) -> list[Node]:
-    """The factors of what it is multiplied with by a matrix product, laid out otherwise or not."""
-    found: list[Node] = []
-    todo = [(Ref(node.name), False)]
-    while todo:
-        ref, is_product = todo.pop()
-        for name in dict.fromkeys(name for name, _ in intended.users.get(ref, ())):
-            user = intended.graph.nodes[name]
-            if is_product:
-                found += [user] * (user.op.family == "scale" and bool(user.op.linear))
-            elif user.op.moves and len(user.operands) == 1:
-                todo += [(Ref(name, port), False) for port in range(len(user.ports))]
-            elif user.op.family == "matmul" and not any(_is_weight(intended, r) for r in user.operands):
-                todo.append((Ref(name), True))
-    return found
+def _cosines(intended: Intended, node: Node) -> Iterator[Option]:
+    """Products of what has the length 1, where they are scaled: these, or what is scaled no more."""
+    users = [intended.graph.nodes[name] for name, _ in intended.users.get(Ref(node.name), ())]
+    scales = [user for user in users if user.op.family == "scale" and user.op.linear]
+    if node.op.family != "matmul" or len(node.operands) != 2 or not scales:
+        return
+    words = "with cosines (products over both lengths) in the place of {the}"
+    yield Option("cosines", words, 1.5, lambda d, n: _cosine(d, n, ()))
+    words = f"{words}, not scaled"
+    yield Option("cosines alone", words, 1.45, lambda d, n: _cosine(d, n, scales))
 
 
-def _is_weight(intended: Intended, ref: Ref | None) -> bool:
-    return ref is not None and intended.graph.nodes[ref.node].op.drawn == "inside"
-
-
-def _cosines(draft: Draft, node: Node, scales: list[Node]) -> None:
-    _unit(draft, node)
+def _cosine(draft: Draft, node: Node, scales: Sequence[Node]) -> None:
+    for slot, axis in ((0, -1), (1, -2)):
+        ref = draft.node(node.name).operands[slot]
+        assert ref is not None
+        draft.operand(node, slot, _of_length_one(draft, node, ref, axis))
     for scale in scales:
-        (x,) = draft.node(scale.name).operands
-        assert x is not None
-        draft.redirect(Ref(scale.name), x)
+        draft.redirect(Ref(scale.name), Ref(node.name))
+
+
+def _of_length_one(draft: Draft, node: Node, ref: Ref, axis: int) -> Ref:
+    square = draft.add("multiply", [ref, ref], near=node, name="square")
+    total = draft.add("reduce_sum", [square], {"axis": axis}, near=node, name="total")
+    length = draft.add("sqrt", [total], near=node, name="length")
+    return draft.add("divide", [ref, length], near=node, name="unit")
 
 
 def _unit(draft: Draft, node: Node) -> None:
     ref = Ref(node.name)
-    square = draft.add("multiply", [ref, ref], near=node, name="square")
-    total = draft.add("reduce_sum", [square], {"axis": -1}, near=node, name="total")
-    length = draft.add("sqrt", [total], near=node, name="length")
-    made = draft.add("divide", [ref, length], near=node, name="unit")
-    draft.redirect(ref, made, apart_from=(square.node, made.node))
+    made = _of_length_one(draft, node, ref, -1)
+    draft.redirect(ref, made, apart_from=draft.nodes.keys() - draft.graph.nodes.keys())
 
 
 def _functions(intended: Intended, node: Node) -> Iterator[Option]:
     yield from _normalized(intended, node)
+    yield from _cosines(intended, node)
     for port, spec in enumerate(() if node.op.moves and node.operands else node.outputs):
         if spec.kind != "float" or not spec.rank:
             continue

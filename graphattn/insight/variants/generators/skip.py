@@ -1,4 +1,4 @@
-"""A step is left out, or one of the two that it brings together."""
+"""A step is left out, or one of the two that it brings together, or the gate of an activation."""
 
 from __future__ import annotations
 
@@ -29,6 +29,25 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         price = 1.0 + 0.1 * (narrowed or (both and slot))
         yield Option(slot, words, price, lambda draft, node, slot=slot: _by(draft, node, slot))
     yield from _zeroed(intended, node, slots)
+    yield from _ungated(intended, node, slots)
+
+
+def _ungated(intended: Intended, node: Node, slots: list[int]) -> Iterator[Option]:
+    """f(b) in the place of f(a) · b: an activation with the gate left out."""
+    if len(slots) != 2 or len(node.operands) != 2 or node.op.family != "function" or intended.is_inside(node):
+        return
+    for slot in slots:
+        ref, other = node.operands[slot], node.operands[1 - slot]
+        if ref is None or other is None:
+            continue
+        active = intended.graph.nodes[ref.node]
+        if active.op.family == "function" and len(active.operands) == 1 and active.operands[0] != other:
+            words = f"with {active.op.title} of {{{1 - slot}}} in the place of {{the}}"
+            yield Option(("ungated", slot), words, 1.3, lambda d, n, a=active, b=other: _active(d, n, a, b))
+
+
+def _active(draft: Draft, node: Node, active: Node, ref: Ref) -> None:
+    draft.redirect(Ref(node.name), draft.add(active.op, [ref], active.attributes, near=node))
 
 
 def _zeroed(intended: Intended, node: Node, slots: list[int]) -> Iterator[Option]:
