@@ -149,6 +149,9 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
     beside: set[Ref] = set()
     for name, used in intended.users.get(source, ()) if source is not None else ():
         user = intended.graph.nodes[name]
+        for ref in user.operands if _gathers(intended, user) else ():
+            if ref is not None and ref.node != node.name and intended.depends(ref.node, on=node.name):
+                yield ("end of the branch", used), ref, 1.3
         fits = len(user.ports) == 1 and like(user.outputs[0], node.outputs[0])
         if fits and name != node.name and Ref(name) not in beside:
             beside.add(Ref(name))
@@ -195,12 +198,19 @@ def _to(
     if not too:
         draft.redirect(Ref(node.name), source)
         ref = source if ref == Ref(node.name) else ref
-    operands = [ref if s == slot else r for s, r in enumerate(now.operands)]
+    taken = draft.went.get(ref, ref) if branch else ref  # where the step before stands elsewhere too
+    operands = [taken if s == slot else r for s, r in enumerate(now.operands)]
     made = draft.add(now.op, operands, now.attributes, near=now, name="moved")
     before = () if draft.intended.depends(ref.node, on=node.name) else (node.name,) * too
-    users = draft.intended.users.get(ref, ()) if here else ()
-    outside = [name for name, _ in users if draft.graph.nodes[name].scope != node.scope]
-    draft.redirect(ref, made, apart_from=(made.node, *before, *((source.node,) if branch else ()), *outside))
+    users = draft.intended.users.get(ref, ())
+    outside = [name for name, _ in users if here and draft.graph.nodes[name].scope != node.scope]
+    apart = (made.node, *before, *((source.node,) if branch else ()), *outside)
+    if branch and taken != ref:
+        for name, place in users:
+            if name not in apart and draft.node(name).operands[place] == taken:
+                draft.operand(name, place, made)
+        return
+    draft.redirect(ref, made, apart_from=apart)
     if here:
         del draft.went[ref]
 
