@@ -16,12 +16,15 @@ CASES = {
     "cosines, then sines": "positions", "timing signal": "positions", "row n for all": "positions",
     "s + 1e-6": "norm", "blocks": "window", "in place": "rope", "relu for exp": "window",
     "stream and memory exchanged": "memory", "smoothed": "loss", "ln(p + 1e-9)": "loss",
-    "row 0 of the table zero": "loss",
+    "row 0 of the table zero": "loss", "norms before, not after": "post", "norms at the end": "pre",
+    "max(x, 0)²": "pre", "up alone": "pre", "cosines": "heads",
 }  # fmt: skip
 
 
 def graph(part):
     g = Graph(part)
+    if part in ("pre", "post"):
+        return _stack(g, part)
     if part == "loss":
         ids, targets = (g.input(name, (N,), kind="int") for name in ("ids", "targets"))
         logp = g.log_softmax(g.embedding(g.parameter("table", (V, V)), ids, name="logits"), name="logp")
@@ -56,6 +59,22 @@ def graph(part):
     return g
 
 
+def _stack(g, part):
+    """Two gated feed-forwards with residuals, norms before or after."""
+    x = g.input("x", (N, D), ("token", "feature"))
+    for i in "12":
+        gains = [g.parameter(f"{name}{i}", (D,)) for name in ("gamma", "beta")]
+        a = g.layernorm(x, *gains, eps="1e-05", name=f"norm{i}") if part == "pre" else x
+        gate, up = (
+            g.linear(a, g.parameter(f"w_{name}{i}", (V, D)), name=f"{name}{i}") for name in ("gate", "up")
+        )
+        hidden = g.multiply(g.silu(gate, name=f"active{i}"), up, name=f"hidden{i}")
+        x = g.add(x, g.linear(hidden, g.parameter(f"w_down{i}", (D, V)), name=f"down{i}"), name=f"residual{i}")
+        x = x if part == "pre" else g.layernorm(x, *gains, eps="1e-05", name=f"norm{i}")
+    g.output(y=x)
+    return g
+
+
 def feeds(part, seed=0):
     given = random_feeds(graph(part), seed)
     if part == "loss":
@@ -70,6 +89,8 @@ def forward(part, given, what=None):
     if part == "loss":
         return _loss(np, f, what).tolist()
     x = f["x"]
+    if part in ("pre", "post"):
+        return _stacked(np, f, x, part, what).tolist()
     if part == "positions":
         x = x + _positions(np, what)
     if part == "norm":
@@ -97,6 +118,10 @@ def forward(part, given, what=None):
     outs = []
     for i in range(heads):
         own = slice(i * D // heads, (i + 1) * D // heads)
+        if what == "cosines":
+            q, k = (np.copy(t) for t in (q, k))
+            for t in (q, k):
+                t[:, own] *= math.sqrt(math.sqrt(width)) / np.linalg.norm(t[:, own], axis=-1, keepdims=True)
         scores = q[:, own] @ k[:, own].T / math.sqrt(width if "scaled" in str(what) else D // heads)
         if what == "relu for exp":
             raised = np.maximum(scores, 0) * see
@@ -105,6 +130,27 @@ def forward(part, given, what=None):
         total = raised.sum(-1, keepdims=True)
         outs.append(raised / np.where(total > 0, total, 1) @ v[:, own])
     return np.hstack(outs).tolist()
+
+
+def _stacked(np, f, x, part, what):
+    def norm(x, i):
+        deviation = x - x.mean(-1, keepdims=True)
+        root = np.sqrt((deviation**2).mean(-1, keepdims=True) + 1e-5)
+        return deviation / root * f[f"gamma{i}"] + f[f"beta{i}"]
+
+    for i in "12":
+        before = (part == "pre" and what != "norms at the end") or what == "norms before, not after"
+        a = norm(x, i) if before else x
+        gate, up = a @ f[f"w_gate{i}"].T, a @ f[f"w_up{i}"].T
+        hidden = gate / (1 + np.exp(-gate)) * up
+        if what == "max(x, 0)²":
+            hidden = np.maximum(gate, 0) ** 2 * up
+        if what == "up alone":
+            hidden = up / (1 + np.exp(-up))
+        branch = hidden @ f[f"w_down{i}"].T
+        x = x + (norm(branch, i) if what == "norms at the end" else branch)
+        x = norm(x, i) if part == "post" and not before else x
+    return x
 
 
 def _positions(np, what):

@@ -100,15 +100,20 @@ def _cut(intended: Intended, node: Node) -> Iterator[Option]:
     if whole.shape[-1] == part.shape[-1] * count:
         lead = part.shape[:-1]
         words = "with {the} reshaped to (heads, tokens, features) where it should be cut into columns"
-        yield Option("blocks", words, 1.2, lambda d, n: _pieces(d, n, (count, *part.shape), 0, part.shape))
+        by_head = (*lead[:-1], count, *part.shape[-2:])
+        yield Option("blocks", words, 1.2, lambda d, n: _pieces(d, n, by_head, -3, part.shape))
+        if part.rank > 2:
+            words = words.replace("(heads, ", "(heads, batch, ")
+            whole_blocks = (count, *part.shape)
+            yield Option("all blocks", words, 1.25, lambda d, n: _pieces(d, n, whole_blocks, 0, part.shape))
         wide = (*lead, part.shape[-1], count)
         words = "with {the} cut into interleaved columns"
         yield Option("interleaved", words, 1.3, lambda d, n: _pieces(d, n, wide, -1, part.shape))
         for own in {size for name, size in intended.sizes if name == "d_k"}:
             if own < part.shape[-1] and part.shape[-1] % own == 0:
-                by_head = (*lead, part.shape[-1] // own, count, own)
+                across = (*lead, part.shape[-1] // own, count, own)
                 words = f"with {{the}} read as (heads, {count}, d_k), not as ({count}, heads, d_k)"
-                yield Option(own, words, 1.25, lambda d, n, s=by_head: _pieces(d, n, s, -2, part.shape))
+                yield Option(own, words, 1.25, lambda d, n, s=across: _pieces(d, n, s, -2, part.shape))
 
 
 def _laid_out(node: Node) -> Iterator[Option]:
@@ -147,7 +152,10 @@ def _gathered(intended: Intended, node: Node) -> Iterator[Option]:
     if part.rank < 2 or made.size != part.size * len(node.operands):
         return
     words = "with what {the} gathers reshaped from (heads, tokens, features), not put side by side"
-    yield Option("blocks", words, 1.2, lambda d, n: _stacked(d, n, 0, made.shape))
+    yield Option("blocks", words, 1.2, lambda d, n: _stacked(d, n, -3, made.shape))
+    if part.rank > 2:
+        words = words.replace("(heads, ", "(heads, batch, ")
+        yield Option("all blocks", words, 1.25, lambda d, n: _stacked(d, n, 0, made.shape))
     words = "with what {the} gathers interleaved"
     yield Option("interleaved", words, 1.3, lambda d, n: _stacked(d, n, -1, made.shape))
 
