@@ -101,6 +101,20 @@ def over_rows(g, x, gamma, beta, *, eps):
     return _affine(g, g.transpose(g.layernorm(g.transpose(x), eps=eps)), gamma, beta)
 
 
+def over_batch(everything):
+    """Over all rows of all sequences for each feature, as batch norm has it, or over every cell."""
+
+    def build(g, x, gamma, beta, *, eps):
+        if len(x.shape) < 3:
+            return None
+        d = x.shape[-1]
+        rows = g.reshape(x, (1, math.prod(x.shape)) if everything else (math.prod(x.shape) // d, d))
+        y = g.layernorm(rows, eps=eps) if everything else g.transpose(g.layernorm(g.transpose(rows), eps=eps))
+        return _affine(g, g.reshape(y, x.shape), gamma, beta)
+
+    return build
+
+
 def over_everything(g, x, gamma, beta, *, eps):
     if len(x.shape) < 2:
         return None
@@ -221,6 +235,14 @@ register(
             Declared("over the rows", "with mean and variance over the tokens, not the features,", over_rows),
             Declared(
                 "over everything", "with mean and variance over rows and columns at once", over_everything
+            ),
+            Declared(
+                "over the batch",
+                "with mean and variance over all tokens of the batch, for each feature, as batch norm has it,",
+                over_batch(everything=False),
+            ),
+            Declared(
+                "over all", "with mean and variance over the whole batch at once", over_batch(everything=True)
             ),
         ),
         samples=(

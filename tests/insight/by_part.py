@@ -12,12 +12,13 @@ from graphattn.builtin import random_feeds
 N, D, V, WINDOW = 4, 6, 6, 2
 IDS = ([3, 0, 5, 1], [2, 4, 0, 0])
 CASES = {
-    "one head": "heads", "one head, scaled as one of two": "heads", "heads and features exchanged": "heads",
+    "one head, scaled as one of two": "heads", "heads and features exchanged": "heads",
     "cosines, then sines": "positions", "timing signal": "positions", "row n for all": "positions",
     "s + 1e-6": "norm", "blocks": "window", "in place": "rope", "relu for exp": "window",
     "stream and memory exchanged": "memory", "smoothed": "loss", "ln(p + 1e-9)": "loss",
     "row 0 of the table zero": "loss", "norms before, not after": "post", "norms at the end": "pre",
     "max(x, 0)²": "pre", "up alone": "pre", "cosines": "heads",
+    "heads cut by a view": "batch", "heads merged by a view": "batch", "batch norm": "batch",
 }  # fmt: skip
 
 
@@ -25,6 +26,12 @@ def graph(part):
     g = Graph(part)
     if part in ("pre", "post"):
         return _stack(g, part)
+    if part == "batch":
+        x = g.input("x", (2, 3, 4), (None, "token", "feature"))
+        a = g.layernorm(x, g.parameter("gamma", (4,)), eps="1e-05", name="norm")
+        weights = {f"w_{name}": g.parameter(f"w_{name}", (4, 4)) for name in "qkv"}
+        g.output(y=g.multi_head(a, a, a, heads=2, **weights, name="heads"))
+        return g
     if part == "loss":
         ids, targets = (g.input(name, (N,), kind="int") for name in ("ids", "targets"))
         logp = g.log_softmax(g.embedding(g.parameter("table", (V, V)), ids, name="logits"), name="logp")
@@ -89,6 +96,8 @@ def forward(part, given, what=None):
     if part == "loss":
         return _loss(np, f, what).tolist()
     x = f["x"]
+    if part == "batch":
+        return _batch(np, f, x, what).tolist()
     if part in ("pre", "post"):
         return _stacked(np, f, x, part, what).tolist()
     if part == "positions":
@@ -111,7 +120,7 @@ def forward(part, given, what=None):
     see = column <= row
     if part == "window":
         see = see & (column // WINDOW == row // WINDOW if what == "blocks" else column > row - WINDOW)
-    if what in ("one head", "one head, scaled as one of two"):
+    if what == "one head, scaled as one of two":
         heads = 1
     if what == "heads and features exchanged":
         heads = width
@@ -151,6 +160,20 @@ def _stacked(np, f, x, part, what):
         x = x + (norm(branch, i) if what == "norms at the end" else branch)
         x = norm(x, i) if part == "post" and not before else x
     return x
+
+
+def _batch(np, f, x, what):
+    axes = (0, 1) if what == "batch norm" else -1
+    deviation = x - x.mean(axes, keepdims=True)
+    a = deviation / np.sqrt((deviation**2).mean(axes, keepdims=True) + 1e-5) * f["gamma"]
+
+    def cut(t):
+        return t.reshape(2, 2, 3, 2) if what == "heads cut by a view" else t.reshape(2, 3, 2, 2).swapaxes(1, 2)
+
+    q, k, v = (cut(a @ f[f"w_{name}"].T) for name in "qkv")
+    raised = np.exp(q @ k.swapaxes(-1, -2) / math.sqrt(2))
+    out = raised / raised.sum(-1, keepdims=True) @ v
+    return (out if what == "heads merged by a view" else out.swapaxes(1, 2)).reshape(2, 3, 4)
 
 
 def _positions(np, what):
