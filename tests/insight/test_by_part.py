@@ -13,7 +13,8 @@ QUICK = ("smoothed", "ln(p + 1e-9)", "relu for exp", "stream and memory exchange
 DECLARED = {
     "cosines, then sines": "halves, cosines first", "row n for all": "row after the last",
     "in place": "in place", "max(x, 0)²": "squared relu", "row 0 of the table zero": "padding index",
-    "timing signal": "timing signal", "s + 1e-6": "by standard deviation, 1e-06", "batch norm": "over the batch",
+    "timing signal": "timing signal", "s + 1e-6": "by standard deviation, 1e-06",
+    "batch norm": "over the batch",
 }  # fmt: skip
 """What ops declare, by name: planted, not searched for."""
 SEARCHED = [what for what in by_part.CASES if what not in DECLARED]
