@@ -77,12 +77,12 @@ def _others(f: dict[int, int], n: int) -> Iterator[tuple[str, float, Callable[[i
         yield "counting the diagonal with what comes before it", 1.45, lambda k: f[k] if k else f[-1] - 1
     yield "of the key after each", 1.45, lambda k: f[min(k + 1, n - 1)]
     yield "of the key before each", 1.45, lambda k: f[max(k - 1, 1 - n)]
-    for most in range(1, min(n - 1, MOST)):
-        told = f"the same for all keys that are {most} or more away, on either side"
-        yield told, 1.45, lambda k, m=most: f[max(-m, min(k, m))]
     for most in range(1, min(n, MOST)):
         told = f"counted one by one on either side, up to {most}"
         yield told, 1.5, lambda k, m=most: _counted(f, k, m)
+    for most in range(1, min(n - 1, MOST)):
+        told = f"the same for all keys that are {most} or more away, on either side"
+        yield told, 1.5, lambda k, m=most: f[max(-m, min(k, m))]
 
 
 def _counted(f: dict[int, int], k: int, most: int) -> int:
