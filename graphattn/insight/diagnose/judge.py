@@ -369,7 +369,7 @@ def _wide(room: Sequence[float], half: float, times: float) -> float:
 
 
 def near(row: Sequence[float], theirs: Sequence[float], most: float) -> bool:
-    """Whether a row is that near; a variant that has fewer axes has a cell there, one that has more has rows."""
+    """Whether a row is that near; a variant that has fewer axes has a cell there, one that has more, rows."""
     if not isinstance(row, list) or len(row) != len(theirs) or (row and isinstance(row[0], list)):
         return False
     return all(abs(x - y) <= most for _, x, y in differing(row, theirs))
