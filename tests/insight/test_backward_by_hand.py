@@ -11,9 +11,10 @@ NAMED = [
     ("head", "dX by W, not Wᵀ"), ("head", "dQ and dK exchanged"), ("head", "all dW turned"),
     ("head", "clipped"),
     ("bigram", "loss: no −1"), ("bigram", "embedding: last write"), ("value", "exp of the input"),
+    ("value", "not in order"),
 ]  # fmt: skip
 """One of each kind: the engine, a path, names, a rule in some nodes, what is done to gradients afterwards, a
-term left out, and a rule of a primitive inside an op."""
+term left out, a rule of a primitive inside an op, and an engine on scalars."""
 
 
 @pytest.mark.parametrize("base", [base for base in backprop.BASES if base not in ("gpt", "llama")])

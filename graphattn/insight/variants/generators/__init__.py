@@ -30,6 +30,7 @@ from .mask_numbers import mask_numbers
 from .masks import masks
 from .move import move
 from .numbers import numbers
+from .on_scalars import on_scalars
 from .operands import operands
 from .padding import padding
 from .places import places
@@ -50,16 +51,16 @@ from .terms import terms
 from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
-    engine, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands, summands,
-    heads, folded, full_width, within_tokens, head_count, stages, axes, swap, crossed, reading, move,
+    engine, on_scalars, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands,
+    summands, heads, folded, full_width, within_tokens, head_count, stages, axes, swap, crossed, reading, move,
     sibling, constants, indices, rounding, angles, head_tables, cache, padding, pooling, tables, layout,
     repeat, residual, added, factors, shift, slots, terms, places, distances, shared,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
 WIDE: tuple[Generator, ...] = (
-    engine, handed, derivatives, skip, attributes, declared, masks, operands, heads, full_width, reading, move,
-    sibling, constants, head_tables, terms, crossed,
+    engine, on_scalars, handed, derivatives, skip, attributes, declared, masks, operands, heads, full_width,
+    reading, move, sibling, constants, head_tables, terms, crossed,
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 

@@ -120,23 +120,28 @@ def _all(draft: Draft, tape: Tape, names: Sequence[str], build: Build) -> None:
         if dy is None:
             raise GraphError(f"nothing arrives at {name!r}")
         near = draft.graph.nodes[next(iter(handed.values())).node]
-        found, given = _derivative(tape.source, node, build)
+        found, given = derivative(tape.source, node, build)
         went = {Ref(found.cotangents["y"]): dy}
         for x, ref in zip(given, padded(node.op, node.operands), strict=True):
             if x is not None and ref is not None:
                 went[Ref(x.name)] = ref
-        for inner in found.graph.nodes.values():
-            if not inner.op.fed:
-                operands = [None if ref is None else went[ref] for ref in inner.operands]
-                made = draft.add(inner.op, operands, inner.attributes, near=near, name="form")
-                went |= {Ref(inner.name, port): Ref(made.node, port) for port in range(len(inner.ports))}
+        copied(draft, found, went, near)
         for slot, ref in handed.items():
             x = given[slot]
             if x is not None:
                 draft.redirect(ref, went[found.graph.outputs[found.gradients[x.name]].ref])
 
 
-def _derivative(graph: Graph, node: Node, build: Build) -> tuple[Differentiated, list[Tensor | None]]:
+def copied(draft: Draft, found: Differentiated, went: dict[Ref, Ref], near: Node) -> None:
+    """The nodes of a differentiated graph as new ones of a draft, but for those that something stands for."""
+    for inner in found.graph.nodes.values():
+        if not inner.op.fed and Ref(inner.name) not in went:
+            operands = [None if ref is None else went[ref] for ref in inner.operands]
+            made = draft.add(inner.op, operands, inner.attributes, near=near, name="form")
+            went |= {Ref(inner.name, port): Ref(made.node, port) for port in range(len(inner.ports))}
+
+
+def derivative(graph: Graph, node: Node, build: Build) -> tuple[Differentiated, list[Tensor | None]]:
     """What is built of operands like those of a node, differentiated by itself, and these operands."""
     small = Graph("form")
     refs = padded(node.op, node.operands)
@@ -151,4 +156,4 @@ def _derivative(graph: Graph, node: Node, build: Build) -> tuple[Differentiated,
     return differentiate(small, ("y",), [x.name for x in given if x is not None and x.kind == "float"]), given
 
 
-__all__ = ["derivatives"]
+__all__ = ["copied", "derivative", "derivatives"]
