@@ -1,6 +1,8 @@
 """The backward pass of an engine on scalars, right or wrong, as nodes of a draft: each works on single numbers.
 
     draft.went.update(Backward(draft, scalars, tape, Engine(overwriting=["product"])).gradients())
+
+A `Backward` is one such pass; its `Engine` says in what it is wrong.
 """
 
 from __future__ import annotations
