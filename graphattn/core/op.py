@@ -45,6 +45,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -126,6 +127,8 @@ class Declared:
     number: float | None = None
     """A number that the mistake leaves open, where it is looked for first: `build` takes it, as `number`,
     beside the attributes, and the phrase says {number}."""
+    between: tuple[float, float] = (-math.inf, math.inf)
+    """The least and the largest that such a number may be."""
 
     @property
     def words(self) -> str:

@@ -89,10 +89,10 @@ def uncentred(g, x, gamma, beta, *, eps):
     return _affine(g, g.divide(x, _parts(g, x, eps)[1], name="normalized"), gamma, beta)
 
 
-def by_length(g, x, gamma, beta, *, eps, number):
-    """x / (‖x‖ + ε), as `normalize` functions have it."""
+def by_length(g, x, gamma, beta, *, eps, number=None):
+    """x / ‖x‖, or x / (‖x‖ + ε), as `normalize` functions have it."""
     length = g.sqrt(g.reduce_sum(g.multiply(x, x)))
-    return _affine(g, g.divide(x, g.add(length, number)), gamma, beta)
+    return _affine(g, g.divide(x, length if number is None else g.add(length, number)), gamma, beta)
 
 
 def over_rows(g, x, gamma, beta, *, eps):
@@ -105,7 +105,7 @@ def over_batch(everything):
     """Over all rows of all sequences for each feature, as batch norm has it, or over every cell."""
 
     def build(g, x, gamma, beta, *, eps):
-        if len(x.shape) < 3:
+        if len(x.shape) < 3 or not x.shape[-1]:
             return None
         d = x.shape[-1]
         rows = g.reshape(x, (1, math.prod(x.shape)) if everything else (math.prod(x.shape) // d, d))
@@ -231,7 +231,15 @@ register(
                 annotated,
                 price=1.25,
             ),
-            Declared("by length", "with x / (‖x‖ + {number})", by_length, price=1.4, number=0.0),
+            Declared("by length", "with x / ‖x‖", by_length, price=1.4),
+            Declared(
+                "by length and ε",
+                "with x / (‖x‖ + {number})",
+                by_length,
+                price=1.4,
+                number=1e-12,
+                between=(0.0, 1.0),
+            ),
             Declared("over the rows", "with mean and variance over the tokens, not the features,", over_rows),
             Declared(
                 "over everything", "with mean and variance over rows and columns at once", over_everything

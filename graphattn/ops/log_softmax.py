@@ -112,9 +112,13 @@ register(
                 each_by_itself,
                 "The scores of one row share a softmax: the probabilities of all classes sum to 1.",
             ),
-            Declared("smoothed", "with labels smoothed by {number}", smoothed, number=0.1),
+            Declared("smoothed", "with labels smoothed by {number}", smoothed, number=0.1, between=(0.0, 0.9)),
             Declared(
-                "of probabilities", "with ln(p + {number}) of probabilities p", of_probabilities, number=1e-09
+                "of probabilities",
+                "with ln(p + {number}) of probabilities p",
+                of_probabilities,
+                number=1e-09,
+                between=(0.0, 0.1),
             ),
         ),
         note=lambda x, *, axis: "" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}",

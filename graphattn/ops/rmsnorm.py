@@ -63,9 +63,10 @@ def gradient(g, dy, y, x, gamma, *, eps):
     return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
 
 
-def by_length(g, x, gamma, *, eps, number):
-    """x / (‖x‖ + ε), as `normalize` functions have it."""
-    y = g.divide(x, g.add(g.sqrt(g.reduce_sum(g.multiply(x, x))), number))
+def by_length(g, x, gamma, *, eps, number=None):
+    """x / ‖x‖, or x / (‖x‖ + ε), as `normalize` functions have it."""
+    length = g.sqrt(g.reduce_sum(g.multiply(x, x)))
+    y = g.divide(x, length if number is None else g.add(length, number))
     return y if gamma is None else g.multiply(y, gamma)
 
 
@@ -141,7 +142,10 @@ register(
         warn=warn,
         note=lambda x, gamma, *, eps: f"eps={eps}",
         mistakes=(
-            Declared("by length", "with x / (‖x‖ + {number})", by_length, number=0.0),
+            Declared("by length", "with x / ‖x‖", by_length),
+            Declared(
+                "by length and ε", "with x / (‖x‖ + {number})", by_length, number=1e-12, between=(0.0, 1.0)
+            ),
             Declared("over the rows", "with the mean square over the tokens, not the features,", over_rows),
             Declared("over everything", "with the mean square over rows and columns at once", over_everything),
             Declared("variance", "with the variance of x in place of its mean square", by_variance),

@@ -46,11 +46,14 @@ def explain(index, *, n, n_k, left, right, offset):
 
 
 def in_blocks(g, *, n, n_k, left, right, offset):
-    """Each query sees its own block of as many keys, not those before it."""
+    """Each query sees its own block of as many keys: no later ones of these where none are to its right."""
     size = (left or 0) + (right or 0) + 1
-    seen = [[(i + offset) // size == j // size for j in range(n_k or n)] for i in range(n)]
-    within = g.window_mask(n, n_k, left=left, right=right, offset=offset)
-    return g.logical_and(within, g.constant(seen)) if size > 1 and n else None
+    if left is None or size == 1 or not n:
+        return None
+    later, keys = right != 0, range(n if n_k is None else n_k)
+    return g.constant(
+        [[p // size == j // size and (later or j <= p) for j in keys] for p in range(offset, offset + n)]
+    )
 
 
 def note(*, n, n_k, left, right, offset) -> str:

@@ -90,3 +90,26 @@ def test_in_a_guise_what_gives_the_same_without_it_is_not_tried_again():
     assert about and "attention.q" not in about and "attention.proj" not in about and "norm" not in about
     assert {"attention.head0.visible", "attention.head0.weights"} <= about
     assert any(name.startswith("attention.head0.masked.") for name in about)
+
+
+@pytest.mark.parametrize("second", ["proj", "res"])
+def test_in_a_guise_that_gives_otherwise_all_is_tried(second):
+    """A row that sees nothing: its weights are alike where hidden cells are −1e9, and 0 where they are −∞."""
+
+    def attention(fill):
+        g = Graph("attention")
+        x, w, mask = g.input("x", (4, 4)), g.input("w", (4, 4)), g.input("mask", (4, 4), kind="bool")
+        scores = g.matmul(x, x.T, name="scores")
+        hidden = g.where(mask, scores, g.constant(-1e9)) if fill else g.mask(scores, mask, name="masked")
+        out = g.matmul(g.matmul(g.softmax(hidden), x, name="mixed"), w, name="proj")
+        g.output(y=g.add(out, x, name="res"))
+        return g
+
+    feeds = random_feeds(attention(False), 1)
+    feeds["mask"] = [[j <= i for j in range(4)] for i in range(3)] + [[False] * 4]
+    right = run(attention(True), feeds)
+    theirs = run(attention(True), feeds, patch={second: right["mixed" if second == "proj" else "proj"]})["y"]
+    found = diagnose(attention(False), feeds, {"y": theirs}, pairs=False)
+    assert found.findings[0].phrase.startswith("with hidden cells at −1e9 in the mask masked and without") or (
+        found.findings[0].phrase.startswith("with hidden cells at −1e9 and without")
+    )

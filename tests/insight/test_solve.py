@@ -81,3 +81,16 @@ def test_few_cells_tell_of_no_number():
     feeds = random_feeds(g)
     found = diagnose(g, feeds, {"y": [[1.2345678901234567 * run(g, feeds)["y"][0][0]]]}, pairs=False)
     assert found.verdict == "unexplained"
+
+
+@pytest.mark.parametrize("number, verdict", [(0.05, "mistake"), (3.0, "unexplained"), (-1.0, "unexplained")])
+def test_a_number_that_cannot_be_meant_is_not_told(number, verdict):
+    """Labels are smoothed by a part of 1."""
+    graph = Graph("loss")
+    graph.output(y=graph.log_softmax(graph.input("x", (3, 4)), name="logs"))
+    feeds = random_feeds(graph, 2)
+    logs = run(graph, feeds)["y"]
+    theirs = [[(1 - number) * y + number * sum(row) / 4 for y in row] for row in logs]
+    found = diagnose(graph, feeds, {"y": theirs}, pairs=False)
+    assert found.verdict == verdict
+    assert not found.findings or "smoothed by 0.05" in found.findings[0].phrase

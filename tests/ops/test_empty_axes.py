@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import pytest
+from op_laws import kind_of
 
-from graphattn import Graph, run
+import graphattn.ops  # noqa: F401
+from graphattn import Graph, GraphError, run
+from graphattn.core import nested
+from graphattn.core.interpreter import padded
+from graphattn.core.op import OPS
 from graphattn.dumps.python_source import python_source
 
 INF = math.inf
@@ -34,3 +40,24 @@ def test_folding_an_axis_of_nothing(op, shape, axis, expected):
     namespace = {"math": math}
     exec(python_source(g), namespace)
     assert namespace["nothing"](x) == {"y": expected}
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (0,)], ids=str)
+@pytest.mark.parametrize("op", [op for op in OPS.values() if op.mistakes or op.guises], ids=lambda op: op.name)
+def test_what_is_declared_takes_axes_of_nothing(op, lead):
+    """Or refuses, in a sentence: it is built for every call of its op."""
+    for sample in op.samples:
+        shapes = [None if x is None else nested.shape_of(x) for x in sample.operands]
+        for size in {n for shape in shapes if shape for n in shape}:
+            g = Graph("nothing")
+            operands = [
+                shape and g.input(
+                    f"x{slot}", lead + tuple(n if n != size else 0 for n in shape), kind=kind_of(value)
+                )
+                for slot, (value, shape) in enumerate(zip(sample.operands, shapes, strict=True))
+            ]  # fmt: skip
+            with suppress(GraphError):  # such a call is refused
+                g.apply(op, *operands, **sample.attributes, name="y")
+                for declared in (*op.mistakes, *op.guises):
+                    with suppress(GraphError):
+                        declared.first(g, *padded(op, operands), **g.nodes["y"].attributes)

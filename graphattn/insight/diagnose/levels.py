@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from ...core.errors import GraphError
 from ...core.graph import Graph, Ref
 from ...passes.gradient import Tape
-from ..variants import GENERATORS, NUMBERS, Group, Intended, Rewrite, Variant, guises, variants
+from ..variants import GENERATORS, NUMBERS, Group, Intended, Rewrite, Variant, evaluate, guises, variants
 from ..variants.generators.attributes import attributes
 from ..variants.generators.declared import declared
 from ..variants.generators.operands import operands
@@ -185,13 +186,25 @@ def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[st
             for guise, rewrite in guises(intended, group):
                 if nan or not guise.only_nan:
                     guised = rewrite.graph(op)
-                    yield guise.phrase, guised, () if guise.only_nan else _shown(intended, group, guised)
+                    alike = not guise.only_nan and _is_alike(intended, group, rewrite)
+                    yield guise.phrase, guised, _shown(intended, group, guised) if alike else ()
+
+
+def _is_alike(intended: Intended, group: Group, rewrite: Rewrite) -> bool:
+    """Whether what reads nodes of a group gives the same in another guise of theirs: not where a row sees
+    nothing, whose weights are then alike instead of 0."""
+    readers = {user for (name, _), users in intended.users.items() if name in group for user, _ in users}
+    refs = [ref for ref in intended.values if ref.node in readers]
+    try:
+        return repr(evaluate(intended, rewrite, refs)) == repr([intended.values[ref] for ref in refs])
+    except GraphError:
+        return False
 
 
 def _shown(intended: Intended, group: Group, guised: Graph) -> Collection[str]:
-    """Where a mistake may look otherwise in a guise of some nodes: in their own steps, in who reads these, and
-    in what is not the tensor that goes through them (a mask). All else gives what it gives without the guise,
-    and is tried there."""
+    """Where a mistake may look otherwise in a guise of some nodes that gives the same: in their own steps, in
+    who reads these, and in what is not the tensor that goes through them (a mask). All else gives what it gives
+    without the guise, and is tried there."""
     steps = {name for name in guised.nodes if name not in intended.nodes}
     readers = {
         name for name, node in guised.nodes.items() if any(ref and ref.node in steps for ref in node.operands)

@@ -1,7 +1,8 @@
-"""The search: variants by price, a quick look at each, a close one at those that pass, within a budget.
+"""The search: variants by rank, a quick look at each, a close one at those that pass, within a budget.
 
-After the first hit all variants of its price band are tried; those that are the same function are one finding,
-under its plainest wording; the others are told apart by inputs on which they differ.
+After the first hit the variants of its price band are tried, as far as so much work again reaches; those that
+are the same function are one finding, under its plainest wording; the others are told apart by inputs on which
+they differ.
 """
 
 from __future__ import annotations

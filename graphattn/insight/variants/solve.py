@@ -50,9 +50,10 @@ def solved(
     number = least(lambda value: cells(rewrite.at(value)), theirs, start)
     if number is None:
         return None
+    least_one, largest = variant.between
     for value, told in forms(number):
         try:
-            if fits(rewrite.at(value)):
+            if least_one <= value <= largest and fits(rewrite.at(value)):
                 return variant.at(value, told)
         except GraphError:
             continue

@@ -6,6 +6,7 @@ say what may be done to one node, as `Option`s; `each` does it to all nodes of t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,8 @@ class Variant:
     """In which guise the graph is written; goes before its own words."""
     number: float | None = None
     """Where the search for a number begins that it leaves open; its words say {number}."""
+    between: tuple[float, float] = (-math.inf, math.inf)
+    """The least and the largest that this number may be."""
     later: float = 0.0
     """How much later it is looked at than others of its price."""
     intended: Intended = field(init=False, repr=False)

@@ -63,13 +63,13 @@ def alike(a: Recorded, b: Recorded, near: float = NEAR) -> bool:
 
 def apart(a: Recorded, b: Recorded) -> float:
     """The root of the mean square by which two tensors of one shape differ, as a part of the deviation of a;
-    masked cells aside. Infinite where a cell is of another class."""
+    masked cells aside. Infinite where a cell is of another class, or none is seen."""
     classes, far, count = Classes(), [], 0
     for row, other in zip(a.rows, b.rows):
         p, q, _, _ = visible(row, other, Rules(), classes)
         far.append(math.dist(p, q))
         count += len(p)
-    if classes.wrong:
+    if classes.wrong or not count:
         return math.inf
     away = math.hypot(*far)
     return away / math.sqrt(count) / (a.deviation or TINY) if away else 0.0

@@ -32,8 +32,9 @@ def declared(intended: Intended, group: Group) -> Iterator[Variant]:
             words = partial(_phrase, intended, group, mistake.phrase)
             make = one(intended, _act(nodes, mistake))
             yield Variant(
-                mistake.name, words, mistake.price, group, make, mistake.sentence, number=mistake.number
-            )
+                mistake.name, words, mistake.price, group, make, mistake.sentence,
+                number=mistake.number, between=mistake.between,
+            )  # fmt: skip
 
 
 def _phrase(intended: Intended, group: Group, words: str) -> str:

@@ -30,8 +30,8 @@ def head_count(intended: Intended, group: Group) -> Iterator[Variant]:
     heads, whole = len(found[0][0].operands), found[0][0].outputs[0].shape[-1]
     width = whole // heads
     told = f"not {heads} of {width}, before {the(intended, group)}"
-    for count, price in ((1, 1.25), (width, 1.3), (2 * heads, 1.35), (heads // 2, 1.35)):
-        if count and count != heads and not whole % count and (count == 1 or price == 1.3 or count != width):
+    for count, price in {heads // 2: 1.35, 2 * heads: 1.35, width: 1.3, 1: 1.25}.items():
+        if count and count != heads and not whole % count:
             words = f"with {count} heads" if count > 1 else "with one head"
             words = f"{words} of {whole // count} features, {told}"
             act = partial(_counted, found, count, True)
