@@ -123,7 +123,7 @@ def test_how_far_off_a_cell_may_be_grows_with_the_cells():
         seen = Observed("y", level.whole.resolve("y"), Recorded("y", (1, 1), [[size]]))
         judge = replace(level, observed=[seen]).judge
         rooms.append(judge.strict[0][0][0] / size)
-        assert judge.residual(NOTHING) == (0, (1 - 0.3125) * size) and not judge.right
+        assert judge.residual(NOTHING) == (1 - 0.3125) * size and not judge.right
     assert rooms[0] == rooms[1] == rooms[2] < 1e-13
 
 

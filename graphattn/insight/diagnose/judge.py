@@ -200,11 +200,6 @@ class Judge:
         ]
 
     @property
-    def size(self) -> int:
-        """The cells of the first tensor that differs."""
-        return sum(map(len, self.rows[self.key]))
-
-    @property
     def right(self) -> bool:
         """Whether the intended graph itself gives what was observed."""
         return all(self.agree)
@@ -314,17 +309,16 @@ class Judge:
         error = max((apart(rows[place], self.observed[place].rows) for place in given), default=0.0)
         return [self.observed[place].name for place in missed], error
 
-    def residual(self, rewrite: Rewrite) -> tuple[int, float]:
-        """How many cells of the first differing tensor agree, and how large the rest of the difference is."""
+    def residual(self, rewrite: Rewrite) -> float:
+        """How large the rest of the difference is, over all cells of the first tensor that differs."""
         key = self.key
         (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
         rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
         if not alike(rows, theirs):
-            return 0, math.inf
-        places = list(zip(rows, theirs, self.strict[key], strict=True))
-        left = math.hypot(*(x - y for a, b, _ in places for _, x, y in differing(a, b)))
-        agreeing = sum(len(a) - _beyond(a, b, room) for a, b, room in places)
-        return agreeing, left if left == left else math.inf
+            return math.inf
+        pairs = zip(rows, theirs, strict=True)
+        left = math.hypot(*(x - y for a, b in pairs for _, x, y in differing(a, b)))
+        return left if left == left else math.inf
 
 
 def _hidden(observed: Observed) -> Observed:

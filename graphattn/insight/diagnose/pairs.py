@@ -8,14 +8,17 @@ then run, both changes in one graph.
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 from random import Random
 from typing import NamedTuple
 
 from ...core import nested
 from ...core.errors import GraphError
 from ...core.numbers import dot
+from ..compare.masked_cells import is_masked
 from ..variants import Variant, evaluate, merged
 from .judge import alike
 from .levels import Level
@@ -33,6 +36,12 @@ DECADE = 2.0
 """What ten times as much left of the (squared) difference costs, as a price."""
 BAND = 0.4
 """How much dearer than the best pair another may be."""
+SHARE = 0.2
+"""So many more are tried after a hit, as a share of all that were tried before it."""
+ASK = 64
+"""After so many of the likelier variants, each held to all others, the budget is asked."""
+LARGE = 1e140
+"""What is this many times as large as the difference is no larger: squares of it are in range."""
 
 
 class Change(NamedTuple):
@@ -51,20 +60,26 @@ def look_for_pairs(search: Search, stages: Sequence[Level]) -> list[Hit]:
     level = stages[0]
     search.pairs = True
     hits: list[Hit] = []
-    after = 0.0
+    until = math.inf
     ranked = _ranked(search, level)
+    if search.over:
+        search.counted = False
+        variants = search.left + search.tried - search.began[1]
+        search.leave(len(ranked), KEPT + FIRSTS * variants)
+        return []
     for place, (first, second) in enumerate(ranked):
         if search.over:
             search.leave(len(ranked) - place)
             break
-        if hits and search.seconds > after:
+        if search.tried > until:
             break
         if not place % 256:
             search.say(f"two mistakes: {place} of {len(ranked)}")
         both = merged(first.rewrite, second.rewrite, level.intended.graph)
         hit = None if both is None else search.look(level, _in_order(level, first, second), both)
         if hit is not None:
-            after = after or search.seconds * 1.2
+            if not hits:
+                until = (1 + SHARE) * search.tried
             hits.append(hit)
     least = min((hit.price for hit in hits), default=0.0)
     return [hit for hit in hits if hit.price <= least + BAND]
@@ -80,18 +95,23 @@ def _ranked(search: Search, level: Level) -> list[tuple[Variant, Variant]]:
     """Pairs of variants, those first that are the likelier and leave the less of the difference; then those of
     the best by themselves, with any other."""
     judge = level.judge
-    own, theirs = judge.rows[judge.key], judge.observed[judge.key].rows
-    if not alike(own, theirs):
+    if not alike(judge.rows[judge.key], judge.observed[judge.key].rows):
         return []
-    sums = _sketch([x for row in own for x in row], [x for row in theirs for x in row])
-    difference = sums([x for row in theirs for x in row])
-    changes = _changes(search, level, sums)
+    own, theirs = (
+        [x for row in rows for x in row] for rows in (judge.rows[judge.key], judge.observed[judge.key].rows)
+    )
+    told = _telling(own, theirs)
+    sums = _sketch(own, theirs, told)
+    difference = sums(theirs)
+    changes = _changes(search, level, told, sums)
     prices = [change.variant.price for change in changes]
-    floor = LEAST * dot(difference, difference)
+    floor = LEAST * (dot(difference, difference) or 1.0)
     kept: list[tuple[float, int, int]] = []
     alone: list[tuple[float, int]] = []
     most = math.inf
     for place, first in enumerate(changes):
+        if place % ASK == ASK - 1 and search.over:
+            break
         left = [x - y for x, y in zip(difference, first.sums, strict=True)]
         square, twice = dot(left, left), [-2 * x for x in left]
         alone.append((square * first.weight, place))
@@ -103,8 +123,6 @@ def _ranked(search: Search, level: Level) -> list[tuple[Variant, Variant]]:
             if (cost := max(square + own_square + dot(twice, moved), floor) * weight) < limit
         ]
         if len(kept) > 2 * KEPT:
-            if search.over:
-                return []
             kept.sort()
             del kept[KEPT:]
             most = kept[-1][0]
@@ -115,35 +133,59 @@ def _ranked(search: Search, level: Level) -> list[tuple[Variant, Variant]]:
     return [(changes[a].variant, changes[b].variant) for a, b in pairs]
 
 
-def _sketch(own: Sequence[float], theirs: Sequence[float]) -> Callable[[Sequence[float]], list[float]]:
-    """What takes the cells of a tensor to a few sums over how far they are from the intended ones."""
-    told = [place for place, (x, y) in enumerate(zip(own, theirs, strict=True)) if math.isfinite(x - y)]
+def _telling(own: Sequence[float], theirs: Sequence[float]) -> list[int]:
+    """The places of the cells that are numbers in both, and not masked."""
+    return [
+        place for place, (x, y) in enumerate(zip(own, theirs, strict=True))
+        if math.isfinite(x - y) and not is_masked(x) and not is_masked(y)
+    ]  # fmt: skip
+
+
+def _sketch(
+    own: Sequence[float], theirs: Sequence[float], told: Sequence[int]
+) -> Callable[[Sequence[float]], list[float]]:
+    """What takes the cells of a tensor to a few sums over how far those at some places are from the intended
+    ones, in units of the largest difference."""
+    unit = max((abs(theirs[place] - own[place]) for place in told), default=0.0) or 1.0
     signs = [[random.choice((-1.0, 1.0)) for _ in told] for random in map(Random, range(SUMS))]
 
     def sums(cells: Sequence[float]) -> list[float]:
-        moved = [cells[place] - own[place] for place in told]
+        moved = [max(-LARGE, min((cells[place] - own[place]) / unit, LARGE)) for place in told]
         return [dot(row, moved) for row in signs]
 
     return sums
 
 
-def _changes(search: Search, level: Level, sums: Callable[[Sequence[float]], list[float]]) -> list[Change]:
+def _changes(
+    search: Search, level: Level, told: Sequence[int], sums: Callable[[Sequence[float]], list[float]]
+) -> list[Change]:
     """The variants that are graphs and change something, one of each effect, by price."""
     judge = level.judge
     ref, value = judge.refs[judge.key], judge.values[judge.key]
     own = list(nested.flat(value))
-    found: dict[tuple[float, ...], Change] = {}
-    every = [variant for rest in (False, True) for variant in level.variants(rest) if variant.price <= DEAREST]
-    for variant in sorted(every, key=lambda variant: variant.price):
+    seen, found = {_digest(own)}, []
+    every = [
+        variant for rest in (False, True) for variant in level.variants(rest)
+        if variant.price <= DEAREST and not variant.throughout
+    ]  # fmt: skip
+    for place, variant in enumerate(sorted(every, key=lambda variant: variant.price)):
         if search.over:
+            search.leave(len(every) - place)
             break
+        search.tried += 1
         try:
             (value,) = evaluate(level.intended, variant.rewrite, [ref])
         except GraphError:
             continue
-        cells = tuple(nested.flat(value))
-        if len(cells) == len(own) and cells not in found and all(map(math.isfinite, cells)) and [*cells] != own:
-            moved = sums(cells)
-            weight = 10 ** (variant.price / DECADE)
-            found[cells] = Change(moved, dot(moved, moved), weight, variant)
-    return list(found.values())
+        cells = list(nested.flat(value))
+        digest = _digest(cells)
+        if len(cells) == len(own) and digest not in seen and all(math.isfinite(cells[i]) for i in told):
+            seen.add(digest)
+            moved, weight = sums(cells), 10 ** (variant.price / DECADE)
+            found.append(Change(moved, dot(moved, moved), weight, variant))
+    return found
+
+
+def _digest(cells: Iterable[float]) -> bytes:
+    """The same of the same cells, and of no others."""
+    return blake2b(array("d", cells), digest_size=16).digest()

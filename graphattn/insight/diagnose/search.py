@@ -38,6 +38,8 @@ MORE = 3000
 STEP, LITTLE = 5_000, 150_000
 """What evaluating a step costs besides its flops, in flops; and what is little work, all in all. Of a graph of
 twice as much, half as many are tried."""
+ENOUGH = 100
+"""So many tell how long one more takes."""
 CLOSE_LOOKS = 24
 """The most variants that are measured closely, but for those that are as near as the intended graph may be."""
 Say = Callable[[str], None]
@@ -59,7 +61,7 @@ class Hit:
     @cached_property
     def left(self) -> float:
         """How large the rest of the difference is, over all cells of the first tensor that differs."""
-        return self.level.judge.residual(self.rewrite)[1]
+        return self.level.judge.residual(self.rewrite)
 
     @cached_property
     def rounding(self) -> float:
@@ -113,11 +115,15 @@ class Search:
         self.budget, self.looked = self.seconds + budget, 0
         self.began = self.seconds, self.tried
 
-    def leave(self, left: int) -> None:
-        """So many are left untried by the part of the search that is under way."""
+    def leave(self, left: int, reckoned: int = 0) -> None:
+        """So many are left untried by the part of the search that is under way; where not all were counted, the
+        budget is reckoned for so many. Where too few were tried to tell how long one takes, all that was tried
+        before tells."""
         seconds, tried = self.began
         self.left += left
-        self.needed = max(self.needed, (self.seconds - seconds) * (1 + left / max(1, self.tried - tried)))
+        before = (0.0, 0) if self.tried - tried < ENOUGH else self.began
+        pace = (self.seconds - before[0]) / max(1, self.tried - before[1])
+        self.needed = max(self.needed, self.seconds - seconds + max(self.left, reckoned) * pace)
 
     def _count(self, left: Iterator[object]) -> int:
         """How many there are, counted for no longer than a tenth of the time that was spent."""

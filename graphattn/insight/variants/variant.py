@@ -46,6 +46,8 @@ class Variant:
     """The least and the largest that this number may be."""
     later: float = 0.0
     """How much later it is looked at than others of its price."""
+    throughout: bool = False
+    """Whether it changes tensors all through the graph, so that it is no change beside another."""
     intended: Intended = field(init=False, repr=False)
     """The graph that it is a variant of; `variants` enters it."""
 

@@ -67,4 +67,4 @@ def _exchanged(intended: Intended, group: Group) -> Iterator[Variant]:
                     ref = Ref(node.name, port)
                     draft.went[ref] = draft.add("transpose", [ref], turn, near=node, name="back")
 
-    yield Variant("axes", words, 1.3, group, one(intended, act))
+    yield Variant("axes", words, 1.3, group, one(intended, act), throughout=True)
