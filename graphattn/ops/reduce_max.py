@@ -3,11 +3,9 @@
 x: any rank from 1. NaN if a cell is NaN; −∞ for an axis of size 0.
 """
 
-from operator import not_
-
 from ..core import cells
-from ..core.axes import Spec
-from ..core.nested import lift, shape_of
+from ..core.axes import Spec, position
+from ..core.nested import along, lift
 from ..core.op import register
 from ..core.reductions import line, reduction
 
@@ -32,8 +30,8 @@ def masked(run, masks, values, x: Spec, *, axis):
     """The largest of nothing but hidden cells is hidden."""
     if masks[0] is None:
         return None
-    seen = run(lift(not_, [0], [x.shape])(masks[0]))
-    return lift(not_, [0], [shape_of(seen)])(seen)
+    inside = x.rank - position(axis, x.rank) - 1
+    return lift(along(lambda row: [all(row)], inside), [inside + 1], [x.shape])(masks[0])
 
 
 register(
