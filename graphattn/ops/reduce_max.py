@@ -28,7 +28,7 @@ def gradient(g, dy, y, x, *, axis):
 
 def masked(run, masks, values, x: Spec, *, axis):
     """The largest of nothing but hidden cells is hidden."""
-    if masks[0] is None:
+    if masks[0] is None or not x.size:
         return None
     inside = x.rank - position(axis, x.rank) - 1
     return lift(along(lambda row: [all(row)], inside), [inside + 1], [x.shape])(masks[0])
