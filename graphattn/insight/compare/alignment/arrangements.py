@@ -73,8 +73,9 @@ def layout(order: Order, reference: Recorded) -> Layout:
 
 def in_order(order: Order | None) -> str:
     """How an order other than the usual one is told."""
-    usual = order is None or order == tuple(sorted(order))
-    return "" if usual else f", its axes in the order {', '.join(map(str, order))}"
+    if order is None or order == tuple(sorted(order)):
+        return ""
+    return f", its axes in the order {', '.join(map(str, order))}"
 
 
 def _exchanged(tensor: Recorded, own: list[int], order: Order, shape: tuple[int, ...]) -> Recorded:
