@@ -8,10 +8,8 @@ then run, both changes in one graph.
 from __future__ import annotations
 
 import math
-from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -20,6 +18,7 @@ from ...core.errors import GraphError
 from ...core.numbers import dot
 from ..compare.masked_cells import is_masked
 from ..variants import Variant, evaluate, merged
+from ..variants.evaluation.sieve import digest
 from .judge import alike
 from .levels import Level
 from .search import Hit, Search
@@ -163,7 +162,7 @@ def _changes(
     judge = level.judge
     ref, value = judge.refs[judge.key], judge.values[judge.key]
     own = list(nested.flat(value))
-    seen, found = {_digest(own)}, []
+    seen, found = {digest([own])}, []
     every = [
         variant for rest in (False, True) for variant in level.variants(rest)
         if variant.price <= DEAREST and not variant.throughout
@@ -178,14 +177,9 @@ def _changes(
         except GraphError:
             continue
         cells = list(nested.flat(value))
-        digest = _digest(cells)
-        if len(cells) == len(own) and digest not in seen and all(math.isfinite(cells[i]) for i in told):
-            seen.add(digest)
+        effect = digest([cells])
+        if len(cells) == len(own) and effect not in seen and all(math.isfinite(cells[i]) for i in told):
+            seen.add(effect)
             moved, weight = sums(cells), 10 ** (variant.price / DECADE)
             found.append(Change(moved, dot(moved, moved), weight, variant))
     return found
-
-
-def _digest(cells: Iterable[float]) -> bytes:
-    """The same of the same cells, and of no others."""
-    return blake2b(array("d", cells), digest_size=16).digest()

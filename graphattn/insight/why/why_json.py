@@ -31,6 +31,7 @@ from typing import Any
 from graphattn.core.cells import FUNCTIONS, Apply, Cell, Expression, Literal
 from graphattn.core.errors import GraphError
 from graphattn.core.numbers import FLOAT, Numbers, of
+from graphattn.core.postorder import postorder
 from graphattn.insight.why.derivation import Derivation, Entry, Key
 from graphattn.insight.why.formula import Formula, Names
 
@@ -112,20 +113,7 @@ def _followed(derivation: Derivation, key: Key, depth: float, limit: int) -> tup
 
 def _in_order(derivation: Derivation, key: Key, followed: set[Key]) -> list[Key]:
     """Every cell after those that it was computed from."""
-    order: list[Key] = []
-    done: set[Key] = set()
-    todo: list[tuple[Key, bool]] = [(key, False)]
-    while todo:
-        now, ready = todo.pop()
-        if ready:
-            order.append(now)
-        elif now not in done:
-            done.add(now)
-            todo.append((now, True))
-            if now in followed:
-                sources = derivation.entry(now).sources.values()
-                todo += [(source, False) for source in reversed(list(sources)) if source not in done]
-    return order
+    return postorder(key, lambda now: list(derivation.entry(now).sources.values()) if now in followed else [])
 
 
 def _cell(

@@ -52,19 +52,19 @@ class Sieve:
 
     def knows(self, waist: tuple[Result, ...], values: Values) -> bool:
         """Whether the values at a waist were there before, or are as intended."""
-        digest = _digest([values[result] for result in waist])
+        found = digest([values[result] for result in waist])
         known = self.known.get(waist)
         if known is None:
             known = self.known[waist] = set()
             if not self.fits:
-                known.add(_digest([self._own(result) for result in waist]))
-        self.way.append((known, digest))
-        return digest in known
+                known.add(digest([self._own(result) for result in waist]))
+        self.way.append((known, found))
+        return found in known
 
     def refuse(self) -> None:
         """What was looked at last is not it."""
-        for known, digest in self.way:
-            known.add(digest)
+        for known, found in self.way:
+            known.add(found)
 
     def _own(self, result: Result) -> Any:
         """The value in the intended graph."""
@@ -143,7 +143,7 @@ def _across(row: Sequence[float], basis: Sequence[Sequence[float]]) -> Sequence[
     return row
 
 
-def _digest(values: Sequence[Any]) -> bytes:
+def digest(values: Sequence[Any]) -> bytes:
     """16 bytes for the bits of all cells."""
     return blake2b(b"".join(map(_bits, values)), digest_size=16).digest()
 

@@ -17,6 +17,7 @@ from ....core.cells import Apply, Cell, Expression, sources
 from ....core.errors import GraphError
 from ....core.graph import Node, Ref
 from ....core.interpreter import padded
+from ....core.postorder import postorder
 from ....passes.cost import cost
 from ....passes.gradient import Tape
 from ..intended import Intended
@@ -174,22 +175,11 @@ class Scalars:
 
     def sorted(self) -> list[int]:
         """Each after all that read it: the reverse of the order in which a search from the loss leaves them."""
-        order: list[int] = []
-        seen: set[int] = set()
-        stack = [(self.root, False)]
-        while stack:
-            number, left = stack.pop()
-            if left:
-                order.append(number)
-            elif number not in seen:
-                seen.add(number)
-                stack.append((number, True))
-                stack += [(child, False) for child in reversed(self._children(number))]
-        return order[::-1]
+        return self.unsorted()[::-1]
 
     def unsorted(self) -> list[int]:
         """Each before all that read it."""
-        return self.sorted()[::-1]
+        return postorder(self.root, self._children)
 
     def met(self) -> list[int]:
         """Each when a search from the loss first meets it."""
