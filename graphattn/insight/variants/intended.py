@@ -47,7 +47,11 @@ class Call:
         self.attributes = attributes
         self.ports: tuple[str, ...] = tuple(outputs)
         self.outputs: tuple[Spec, ...] = tuple(outputs.values())
-        self.function: Callable[..., Any] | None = None if op.fed else function_of(op, operands, attributes)
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """What is called on whole operands, made when it is needed: many a variant is refused before."""
+        return function_of(self.op, self.operands, self.attributes)
 
     @cached_property
     def by_row(self) -> tuple[tuple[bool, ...], Call] | None:
@@ -58,7 +62,7 @@ class Call:
     def __call__(self, operands: Sequence[Any]) -> Sequence[Any]:
         """The results, as a sequence. Raises a `GraphError` for numbers that the op cannot take."""
         try:
-            given = self.function(*operands)  # pyright: ignore  (what is fed is not called)
+            given = self.function(*operands)
         except GraphError:
             raise
         except FAILURES as error:

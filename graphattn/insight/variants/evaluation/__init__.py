@@ -12,6 +12,7 @@ change gives its results another shape: then shapes are inferred again below it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from ....core.axes import Spec
@@ -52,17 +53,17 @@ def sifted(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, s
     sieve.way.clear()
     if not planned.prepare():
         return NodeByNode(intended, rewrite.nodes).values(refs, row)[0]
-    sifting = sieve if refs == (wanted,) else None
-    if sifting is not None and not sieve.reaches(planned.tail):
-        return None
-    return planned.results()[0] if planned.run(sifting) else None
+    return planned.results()[0] if planned.run(sieve if refs == (wanted,) else None) else None
 
 
 def reaches(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, sieve: Sieve) -> bool:
     """Whether a variant may move a tensor as far as a sieve asks, whatever the numbers in it."""
     refs = (rewrite.now(wanted),)
     planned = _Planned(intended, rewrite.nodes, refs, row)
-    return not planned.prepare() or refs != (wanted,) or sieve.reaches(planned.tail)
+    if not planned.prepare() or refs != (wanted,):
+        return True
+    early = sieve.early(planned.tail)
+    return early is None or bool(early.along)
 
 
 class _Planned:
@@ -88,7 +89,7 @@ class _Planned:
         the shape that it should have."""
         calls, records = self.calls, self.records
         waiting: set[Item] = set()
-        stack: list[Item] = list(self.tail.heads)
+        stack: list[Item] = list(reversed(self.tail.heads))
         while stack:
             item = stack[-1]
             if item in calls:
@@ -160,18 +161,33 @@ class _Planned:
         return tail_of(self.intended, self.changed, (ref,), row)
 
     def run(self, sieve: Sieve | None = None) -> bool:
-        """Compute it all; False where the sieve knows what comes of it."""
-        single = {} if self.row is None else self._single(self.row)
-        for item in self.order:
+        """Compute it all; False where the sieve knows what comes of it, or sees early what does not."""
+        early = None if sieve is None else sieve.early(self.tail)
+        if early is None:
+            self._compute_all(self.order)
+            return self._fill(self.tail, sieve)
+        first = 1 + max(map(self.order.index, early.heads), default=-1)
+        self._compute_all(self.order[:first])
+        self._fill(self.tail, end=early.steps)
+        if early.refuses(self.done):
+            return False
+        self._compute_all(self.order[first:])
+        return self._fill(self.tail, start=early.steps)
+
+    def _compute_all(self, items: Sequence[Item]) -> None:
+        single = self.single if items else {}
+        for item in items:
             if isinstance(item, str):
                 self._compute(item, single.get(item, False))
             else:
                 self._fill(self._tail_to(item, self.row if single.get(item) else None))
-        return self._fill(self.tail, sieve)
 
-    def _single(self, row: int) -> dict[Item, bool]:
+    @cached_property
+    def single(self) -> dict[Item, bool]:
         """For each item, whether one row of its results will do."""
-        calls = self.calls
+        calls, row = self.calls, self.row
+        if row is None:
+            return {}
         single: dict[Item, bool] = dict(self.tail.heads)  # pyright: ignore
         for ref in self.refs:
             if ref.node in calls:
@@ -208,17 +224,19 @@ class _Planned:
         for port, value in enumerate(found):
             self.done[(Ref(name, port), single)] = value
 
-    def _fill(self, tail: Tail, sieve: Sieve | None = None) -> bool:
-        """A tail, and before it one row of those changed nodes of which one will do, but that had to be
-        computed whole."""
+    def _fill(
+        self, tail: Tail, sieve: Sieve | None = None, start: int = 0, end: int | None = None
+    ) -> bool:  # fmt: skip
+        """Steps of a tail, and before them one row of those changed nodes of which one will do, but that had to
+        be computed whole."""
         done = self.done
         for name in tail.read:
-            if tail.heads[name] and (Ref(name), True) not in done:
+            if tail.heads[name] and (Ref(name), False) in done and (Ref(name), True) not in done:
                 for port, spec in enumerate(self.calls[name].outputs):  # pyright: ignore
                     if spec.rank > 1:
                         ref = Ref(name, port)
                         done[(ref, True)] = row_of(done[(ref, False)], tail.row, spec.rank)  # pyright: ignore
-        return tail.fill(done, None if sieve is None else sieve.knows)
+        return tail.fill(done, None if sieve is None else sieve.knows, start, end)
 
     def _spec(self, ref: Ref) -> Spec:
         call = self.calls.get(ref.node)

@@ -6,17 +6,19 @@ give the same there give the same result, and more than half of all do.
 
 **What is linear reaches only so much.** Where all steps from a waist on are linear, a row of the result moves
 along as many directions as the waist has cells: a change within one head moves it along that head's columns
-of W_o. A difference with a part across these does not come of it, whatever the change.
+of W_o. What of a difference is across these does not come of it, whatever the change; and of a change in
+every head, what is across the columns of the heads that are still to be computed has to come of those that
+are: the first head alone tells.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from operator import mul, sub
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....core import nested
 from ..intended import Intended
@@ -27,6 +29,35 @@ ACROSS = 4.0
 """How many times what all cells together may be off the part across has to be."""
 DEPENDENT = 1e-13
 """So small a part of a direction that is left beside others is rounding."""
+WIDE = 3
+"""A waist with more than so many times as many cells as the row is not asked."""
+ROUNDING = 1e-12
+"""How far a sum may be off, in parts of all that is summed."""
+
+Along = Sequence[tuple[Result, Sequence[float]]]
+"""A number for each cell of some results."""
+
+
+class Early(NamedTuple):
+    """Where a tail tells before its end: along one direction nothing moves the row that is computed after so
+    many `steps`, and what is computed by then has to move it as far as `target`."""
+
+    heads: Sequence[str]
+    """The changed nodes that these steps read."""
+    steps: int
+    along: Along
+    """How far each cell of some results of a waist moves the row in that direction; of none where no change
+    does."""
+    target: float
+    room: float
+
+    def refuses(self, values: Values) -> bool:
+        """Whether it does not; a cell that is no number, and moves the row at all, leaves none there."""
+        moved = _moved(self.along, values)
+        off = abs(sum(moved) - self.target)
+        if not math.isfinite(off):
+            return True
+        return off > self.room and off > ROUNDING * (sum(map(abs, moved)) + abs(self.target))
 
 
 class Sieve:
@@ -43,10 +74,10 @@ class Sieve:
         """Digests of the values that were at a waist and came to nothing."""
         self.way: list[tuple[set[bytes], bytes]] = []
         """Where what is looked at has come through."""
-        self.narrow: dict[Tail, int | None] = {}
-        """Where each tail is linear from, and narrowest."""
-        self.reached: dict[tuple[Result, ...], bool] = {}
-        """Whether the difference may come of a waist."""
+        self.tails: dict[Tail, Early | None] = {}
+        """Where each tail tells early."""
+        self.told: dict[tuple[Result, ...], tuple[Along, float] | None] = {}
+        """Along what, and how far, by the results of a waist in the order in which they are computed."""
 
     # ------------------------------------------------------------ the same numbers
 
@@ -74,24 +105,35 @@ class Sieve:
 
     # ------------------------------------------------------------ what is linear
 
-    def reaches(self, tail: Tail) -> bool:
-        """Whether the difference may come of a change above a tail."""
-        if self.difference is None:
-            return True
-        if tail not in self.narrow:
-            self.narrow[tail] = self._narrowest(tail)
-        place = self.narrow[tail]
+    def early(self, tail: Tail) -> Early | None:
+        """Where a tail tells early, if anywhere."""
+        if tail not in self.tails:
+            self.tails[tail] = None if self.difference is None else self._early(tail)
+        return self.tails[tail]
+
+    def _early(self, tail: Tail) -> Early | None:
+        place = self._narrowest(tail)
         if place is None:
-            return True
+            return None
+        born = {result: count for count, step in enumerate(tail.steps, 1) for result in step.results}
+        turn = {name: turn for turn, name in enumerate(tail.heads)}
         waist = tail.waists[place]
-        if waist not in self.reached:
-            self.reached[waist] = self._in_span(self._moves(tail, place))
-        return self.reached[waist]
+        waist = tuple(sorted(waist, key=lambda result: (born.get(result, 0), turn.get(result[0].node, 0))))
+        if waist not in self.told:
+            self.told[waist] = self._told(tail, place, waist)
+        found = self.told[waist]
+        if found is None:
+            return None
+        along, target = found
+        steps = max((born.get(result, 0) for result, _ in along), default=0)
+        read = {result[0].node for step in tail.steps[:steps] for _, result, _ in step.open}
+        read.update(result[0].node for result, _ in along)
+        return Early([name for name in tail.heads if name in read], steps, along, target, self._across_room)
 
     def _narrowest(self, tail: Tail) -> int | None:
-        """The waist with the fewest cells from which on all steps are linear; None where these are as many as
-        those of the row."""
-        best, fewest = None, len(self.difference or ())
+        """The first waist with the fewest cells from which on all steps are linear; None where there is none,
+        or none that is not too wide."""
+        best, fewest = None, WIDE * len(self.difference or ())
         for place in reversed(range(len(tail.steps))):
             if not tail.steps[place].linear or not tail.wanted[0][1]:
                 break
@@ -100,39 +142,69 @@ class Sieve:
                 spec.size // spec.shape[-2] if single else spec.size
                 for spec, (_, single) in zip(specs, tail.waists[place], strict=True)
             )
-            if cells < fewest and all(spec.kind == "float" for spec in specs):
+            if cells <= fewest and all(spec.kind == "float" for spec in specs):
                 best, fewest = place, cells
         return best
 
-    def _moves(self, tail: Tail, place: int) -> Iterator[list[float]]:
-        """How the row moves with each cell of a waist, from a waist of zeros: beside large numbers a step of 1
-        is lost."""
-        shapes = {result: nested.shape_of(self._own(result)) for result in tail.waists[place]}
-        zeros = {result: nested.build(shape, lambda *_: 0.0) for result, shape in shapes.items()}
+    def _told(self, tail: Tail, place: int, waist: Sequence[Result]) -> tuple[Along, float] | None:
+        """What the first results of a waist, as few as tell, have to give (see `Early`): what of the difference
+        is across all moves of those that are computed after them. None where nothing is, or a move is no
+        number."""
+        moves = self._moves(tail, place, waist)
+        if not all(math.isfinite(x) for own in moves for move in own for x in move):
+            return None
+        left, basis, first = self.difference or (), [], None
+        for count in range(len(waist), -1, -1):
+            for move in moves[count] if count < len(waist) else ():
+                across = _across(_across(move, basis), basis)
+                length = math.hypot(*across)
+                if length > DEPENDENT * math.hypot(*move):
+                    basis.append([x / length for x in across])
+            left = _across(left, basis)
+            if not math.hypot(*left) > self._across_room:
+                break
+            first = count, left
+        if first is None:
+            return None
+        count, left = first
+        length = math.hypot(*left)
+        along = [
+            (result, [sum(map(mul, left, move)) / length for move in own])
+            for result, own in zip(waist[:count], moves)
+        ]
+        target = length + sum(_moved(along, {result: self._own(result) for result, _ in along}))
+        return (along, target) if math.isfinite(target) else None
+
+    @property
+    def _across_room(self) -> float:
+        """How far all cells together may be off."""
+        return ACROSS * math.sqrt(len(self.difference or ())) * self.room
+
+    def _moves(self, tail: Tail, place: int, waist: Sequence[Result]) -> list[list[list[float]]]:
+        """How the row moves with each cell of each result of a waist, from a waist of zeros: beside large
+        numbers a step of 1 is lost."""
+        shapes = [nested.shape_of(self._own(result)) for result in waist]
+        zeros = {
+            result: nested.build(shape, lambda *_: 0.0) for result, shape in zip(waist, shapes, strict=True)
+        }
         base = self._row(tail, place, zeros)
-        for result, shape in shapes.items():
+        moves: list[list[list[float]]] = []
+        for result, shape in zip(waist, shapes, strict=True):
+            moves.append([])
             for index in nested.indices(shape):
                 step = nested.build(shape, lambda *at, index=index: float(at == index))
-                yield list(map(sub, self._row(tail, place, {**zeros, result: step}), base))
+                moves[-1].append(list(map(sub, self._row(tail, place, {**zeros, result: step}), base)))
+        return moves
 
     def _row(self, tail: Tail, place: int, values: Values) -> list[float]:
         values = dict(values)
         tail.fill(values, start=place)
         return values[tail.wanted[0]][0]
 
-    def _in_span(self, moves: Iterator[list[float]]) -> bool:
-        """Whether the difference is a sum of so many times each move, but for what its cells may be off, or a
-        move cannot be told."""
-        left = self.difference or ()
-        basis: list[list[float]] = []
-        for move in moves:
-            if not all(map(math.isfinite, move)):
-                return True
-            across = _across(_across(move, basis), basis)
-            length = math.hypot(*across)
-            if length > DEPENDENT * math.hypot(*move):
-                basis.append([x / length for x in across])
-        return not math.hypot(*_across(left, basis)) > ACROSS * math.sqrt(len(left)) * self.room
+
+def _moved(along: Along, values: Values) -> list[float]:
+    """How far each cell moves the row that moves it at all."""
+    return [x * y for result, own in along for x, y in zip(own, nested.flat(values[result])) if x]
 
 
 def _across(row: Sequence[float], basis: Sequence[Sequence[float]]) -> Sequence[float]:

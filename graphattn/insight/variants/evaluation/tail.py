@@ -58,6 +58,7 @@ class Tail:
     dirty: int
     """All that lies below the change, as bits by place in the order."""
     heads: dict[str, bool]
+    """Which of the changed nodes it reads, those first that it reads first: whether one row will do."""
     steps: list[Step]
     wanted: list[Result]
     row: int | None
@@ -91,12 +92,13 @@ class Tail:
         ]
 
     def fill(
-        self, values: Values, known: Callable[[tuple[Result, ...], Values], bool] | None = None, start: int = 0
-    ) -> bool:
-        """Computes all from the step `start` on, unless it is `known` what comes of the values at a gate: then
-        False. Raises a `GraphError` for numbers that an op cannot take."""
-        steps = self.steps[start:] if start else self.steps
-        gates = repeat(()) if known is None else self.gates
+        self, values: Values, known: Callable[[tuple[Result, ...], Values], bool] | None = None,
+        start: int = 0, end: int | None = None,
+    ) -> bool:  # fmt: skip
+        """Computes the steps from `start` to before `end`, unless it is `known` what comes of the values at a
+        gate: then False. Raises a `GraphError` for numbers that an op cannot take."""
+        steps = self.steps[start:end]
+        gates = repeat(()) if known is None else self.gates[start:end]
         try:
             for (function, results, given, open_, _), gate in zip(steps, gates):
                 if gate and known is not None and known(gate, values):
@@ -141,7 +143,8 @@ def _planned(intended: Intended, changed: frozenset[str], refs: tuple[Ref, ...],
     steps = [_step(intended, unit, made_by, single, row) for unit in units]
     wanted = [(ref, single[made_by[ref]]) for ref in refs if ref in made_by]
     own = {unit.name for unit in units}
-    heads = {name: flag for name, flag in single.items() if name not in own}
+    read = dict.fromkeys(ref.node for step in steps for _, (ref, _), _ in step.open)
+    heads = {name: single[name] for name in (*read, *single) if name in single and name not in own}
     return Tail(intended.all_below(changed), heads, steps, wanted, row)
 
 
