@@ -41,6 +41,11 @@ COMPARISON: Rules = (
     (r"(tensor +.*)", (QUIET,)),
     (r"(  )(yours is|at |right |where |match )(.*)", ("", QUIET, "")),
 )
+CHANGES: Rules = (
+    (r"(with )(\S+)( .*?: )(.*)", (QUIET, "bold", QUIET, "bold")),
+    (r"((?:tensor +shape|absolute: |lost: |\d[\d,]* (?:more )?tensors? ).*|    .*)", (QUIET,)),
+    (r"(\S+)(  .*)", (NAME, "")),
+)
 CARD: Rules = (
     (r"( +op +family.*)", (QUIET,)),
     (r"([a-z][\w ,]*)", (NAME,)),

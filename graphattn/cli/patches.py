@@ -10,7 +10,8 @@ from ..core import nested
 from ..core.errors import GraphError
 from ..core.specimen import Specimen
 
-WORDS = ("uniform", "zero")
+WORDS = {"uniform": "made uniform", "zero": "set to zero"}
+"""What may stand for a file, and how it is said of a tensor."""
 
 
 def read_patches(entries: Sequence[str], specimen: Specimen) -> dict[str, Any]:
@@ -39,6 +40,12 @@ def read_patches(entries: Sequence[str], specimen: Specimen) -> dict[str, Any]:
         else:
             found[full] = _of_file(how, full, name)
     return found
+
+
+def said(entry: str) -> str:
+    """How an entry is said of its tensor: "set to zero", "taken from weights.json"."""
+    how = entry.rpartition("=")[2]
+    return WORDS.get(how, f"taken from {how}")
 
 
 def _uniform(specimen: Specimen, name: str, shape: Sequence[int]) -> Any:

@@ -121,8 +121,17 @@ def test_sources(cli):
 
 def test_ablation(cli, tmp_path):
     status, out, _ = cli("ablate", *TOY, "--patch", "layer0.head1.out=zero")
-    assert status == 0 and out.startswith("different: layer0.attention.head1.out is the first to differ")
-    assert "logits" in out
+    assert status == 0 and out.startswith(
+        "with layer0.attention.head1.out set to zero: the largest change of logits"
+    )
+    assert "different" not in out and "digit" not in out and "ulps" not in out
+    names = [line.split()[0] for line in out.split("\n\n")[2].splitlines()[1:-1]]
+    assert names[0] == "layer0.attention.head1.out" and names[-1] == "logits"
+    assert not any("concat" in name or "part" in name or "keys" in name for name in names)  # they move numbers
+    everything = cli("ablate", *TOY, "--patch", "layer0.head1.out=zero", "--all")[1]
+    assert "layer0.attention.concat" in everything and "token_embedding" in everything
+    both = cli("ablate", *TOY, "--patch", "layer0.head1.weights=uniform", "--patch", "layer0.head0.out=zero")[1]
+    assert "head1.weights made uniform and layer0.attention.head0.out set to zero:" in " ".join(both.split())
     assert "nothing is replaced" in refused(cli, "ablate", *TOY)
     out = cli("heads", *TOY, "--patch", "layer0.head1.out=zero", "--json")[1]
     assert json.loads(out)["heads"]["layer1.attention.head0"]["does"] != "induction"

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from ...core.errors import GraphError
+from ...core.words import joined
 from ..output import OUTPUT, emit, fitting_width, progress
-from ..paint import COMPARISON, painter
+from ..paint import CHANGES, painter
+from ..patches import said
 from ..source import ENGINE, read_specimen, specimen_options
 
 GROUP = "Explain its numbers"
@@ -18,15 +20,17 @@ GROUP = "Explain its numbers"
 @click.command(short_help="Replace a tensor and see what changes after it.")
 @specimen_options
 @ENGINE
-@click.option("--all", "everything", is_flag=True, help="List also the tensors that stay as they are.")
+@click.option(
+    "--all", "everything", is_flag=True, help="List also what stays as it is, and what only moves numbers."
+)
 @OUTPUT
 def command(everything: bool, output: str | None, **source: Any) -> None:
-    """Run SOURCE as it is and with --patch, and compare the two: the reference is the run as it is,
-    yours is the one with the patch. This is the causal test of what `graphattn why --sources` says:
-    --patch layer0.head1.out=zero takes a head away."""
+    """Run SOURCE as it is and with --patch, and say what changes: the outputs first, then every tensor, by
+    how much. This is the causal test of what `graphattn why --sources` says: --patch layer0.head1.out=zero
+    takes a head away."""
     if not source.get("patches"):
         raise GraphError("nothing is replaced; expected --patch NAME=uniform, NAME=zero or NAME=FILE")
-    from ...insight.compare import compare
+    from ...insight.changes import changes
 
     specimen = read_specimen(**source)
     with progress("evaluating") as say:
@@ -34,5 +38,6 @@ def command(everything: bool, output: str | None, **source: Any) -> None:
         say("evaluating with the patch")
         after = specimen.run()
         say("comparing")
-        found = compare(before, after)
-    emit(found.text(everything, fitting_width(output)), output, painted=painter(COMPARISON))
+        found = changes(before, after)
+    causes = [f"{name} {said(entry)}" for name, entry in zip(specimen.patch, source["patches"], strict=True)]
+    emit(found.text(joined(causes), everything, fitting_width(output)), output, painted=painter(CHANGES))
