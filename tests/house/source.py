@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +32,29 @@ def modules() -> dict[str, Path]:
 
 @cache
 def tree(path: Path) -> ast.Module:
+    return parsed().get(path) or _parsed(path)
+
+
+@cache
+def parsed() -> dict[Path, ast.Module]:
+    """All files of `modules`; the garbage collector, which would look at each tree again and again, waits."""
+    waits = gc.isenabled()
+    gc.disable()
+    try:
+        return {path: _parsed(path) for path in modules().values()}
+    finally:
+        if waits:
+            gc.enable()
+
+
+def _parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@cache
+def nodes(module: ast.AST) -> tuple[ast.AST, ...]:
+    """Everything that stands in a file, walked through once for all rules."""
+    return tuple(ast.walk(module))
 
 
 @dataclass(frozen=True)

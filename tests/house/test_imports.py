@@ -157,7 +157,6 @@ def broken(all_imports):
         yield str(found)
 
 
-@pytest.mark.slow
 def test_the_order_is_kept():
     assert list(broken(imports())) == []
 
@@ -174,7 +173,6 @@ def test_every_package_is_installed():
     assert set(settings["tool"]["setuptools"]["packages"]) == packages
 
 
-@pytest.mark.slow
 def test_every_door_is_used():
     used = {door(found) for found in imports()}
     assert set(DOORS) - used == set()
