@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 GOLDEN = Path(__file__).parent / "golden"
 
 os.environ.pop("COLUMNS", None)  # text is not fitted into the terminal that the tests are run from
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes need not compile graphattn again
 
 settings.register_profile(
     "graphattn",

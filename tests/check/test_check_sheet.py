@@ -67,6 +67,7 @@ def test_a_step_left_out_is_named(sheet, tmp_path):
     assert "these are the numbers of scores: the step scale(scores, sqrt=4) was left out" in str(report)
 
 
+@pytest.mark.slow
 def test_no_more_is_told_than_reveal_allows(sheet, tmp_path):
     at = next(b for b in squares(sheet) if abs(answers(sheet)[b.place]) > 2)
     secret = answers(sheet)[at.place]
@@ -85,6 +86,7 @@ def test_texts_formulas_and_empty_squares(sheet, tmp_path):
     assert marks[:4] == ["number?", "", "number?", "number?"] and set(marks[4:]) == {"right"}
 
 
+@pytest.mark.slow
 def test_the_command_and_a_table_of_several(sheet, tmp_path, capsys):
     good = filled(sheet, answers(sheet), tmp_path / "good.xlsx")
     bad = filled(sheet, {**answers(sheet), squares(sheet)[3].place: 99.0}, tmp_path / "bad.xlsx")
@@ -97,6 +99,7 @@ def test_the_command_and_a_table_of_several(sheet, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["right"]
 
 
+@pytest.mark.slow
 def test_a_sheet_that_is_not_trusted_is_graded_against_the_one_that_was_handed_out(sheet, tmp_path):
     """Whoever writes another exercise into the hidden sheet gains nothing."""
     other = attention(8)
@@ -204,6 +207,7 @@ def _places(data, path=()):
         yield from _places(value, (*path, key))
 
 
+@pytest.mark.slow
 def test_an_exercise_that_was_tampered_with_is_read_or_refused(sheet):
     """Something in it is replaced or left out, 150 times: an exercise or a sentence, nothing else."""
     random, refused = Random(5), 0

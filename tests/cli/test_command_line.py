@@ -427,6 +427,7 @@ def test_ops_lists_every_op(cli):
     assert f"\n{len(OPS)} ops;" in out
 
 
+@pytest.mark.slow
 def test_every_op_has_a_card(cli):
     for name, op in list(OPS.items()):
         status, out, err = cli("ops", name)

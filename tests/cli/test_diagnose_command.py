@@ -205,6 +205,7 @@ def test_a_run_that_was_patched_is_not_run_again(written):
     assert done.exit_code == 2 and "patched tensors (weights)" in done.errors
 
 
+@pytest.mark.slow
 def test_forms_of_the_report(files):
     told = json.loads(call(*ATTENTION, files["wrong"], "--json").output)
     assert told["verdict"] == "mistake" and "without the scale" in told["findings"][0]["sentence"]
@@ -227,6 +228,7 @@ def test_how_much_is_revealed(files):
     assert set(hidden) == {"format", "verdict"}
 
 
+@pytest.mark.slow
 def test_a_probe_gives_inputs(files):
     done = call(*ATTENTION, "--probe")
     assert done.exit_code == 0 and "can be seen on these inputs" in done.output

@@ -183,6 +183,7 @@ def test_a_process_of_its_own(file):
     assert done.stdout.startswith("### `cube`\n\nx³ cube it: `y = x³ · factor`\n")
 
 
+@pytest.mark.slow
 def test_docs(op, file, capsys):
     page = ops_page.page()
     assert (
@@ -254,6 +255,7 @@ def test_python_export(graph, trace):
     assert repr(out) == repr(trace["y"]) and out[0][2] == -math.inf
 
 
+@pytest.mark.slow
 def test_it_is_gone_again(file):
     execute(file)
     with pytest.raises(GraphError, match="op 'cube' is registered already; expected a new name"):

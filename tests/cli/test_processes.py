@@ -49,6 +49,7 @@ def test_a_reader_who_is_not_there(args, unbuffered, tmp_path):
     assert process.wait(timeout=120) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_who_has_seen_enough(unbuffered):
     process = start("trace", "block", "--n", "16", "--d", "32", "--exact", PYTHONUNBUFFERED=unbuffered)
@@ -83,6 +84,7 @@ def test_demo_in_ascii(tmp_path):
     assert (status, err) == (0, b"") and "/ sqrt16" in out.decode("ascii") and b"\x1b" not in out
 
 
+@pytest.mark.slow
 def test_ascii_spelling():
     out = call("trace", "block", "--n", "2", "--d", "4", "--causal", PYTHONIOENCODING="ascii")[1].decode(
         "ascii"

@@ -63,6 +63,7 @@ def test_a_sum_of_products_is_off_by_no_more_than_its_steps():
             assert abs(got - math.fsum(products)) <= gamma * math.fsum(map(abs, products)) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_float32_layer_is_off_by_rounding_alone():
     """Each step's own part, in ulps of its largest cell, stays within what its operations may round."""
     for path in LAYERS:

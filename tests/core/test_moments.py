@@ -13,6 +13,7 @@ CELLS = st.lists(st.floats(-8.0, 8.0).filter(lambda x: x == 0.0 or abs(x) > 1e-3
 POWERS = st.sampled_from((-1000, -700, -460, 0, 460, 700, 1000, 1020))
 
 
+@pytest.mark.slow
 @given(CELLS, POWERS)
 def test_as_in_exact_fractions_at_every_size(cells, power):
     large = [math.ldexp(x, power) for x in cells]

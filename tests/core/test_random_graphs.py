@@ -9,7 +9,16 @@ from random_graphs import Move, build, cases
 from graphattn.passes.verify import verify
 
 
-@pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
+LONG = ("changing", "passing", "zooming")
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        pytest.param(law, marks=[pytest.mark.slow] if law.__name__ in LONG else [], id=law.__name__)
+        for law in graph_laws.LAWS
+    ],
+)
 def test_law(law):
     @settings(max_examples=25)
     @given(cases())
@@ -30,6 +39,7 @@ def test_law_on_each_op_twice(op, law):
     assert list(law(build([first, second]))) == []
 
 
+@pytest.mark.slow
 def test_random_graphs_are_not_trivial():
     """They hold composites and primitives, scopes, and nodes that use what others gave."""
     found = {"composite": 0, "scope": 0, "chained": 0, "several outputs": 0, "graphs": 0}

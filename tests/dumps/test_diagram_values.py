@@ -231,6 +231,7 @@ def test_a_trace_of_another_graph_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_hostile_labels_are_text():
     g = Graph("hostile")
     g.output(y=g.softmax(g.input("x", (2, 2), ("token", "token")), name="w"))
@@ -239,6 +240,7 @@ def test_hostile_labels_are_text():
         ElementTree.fromstring(svg(g, trace=trace))
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 

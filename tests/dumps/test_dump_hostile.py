@@ -354,6 +354,7 @@ def test_trace_text(trace, old, new, told):
     assert refused(read_trace, text.replace(old, new, 1)) == f"trace text{told}"
 
 
+@pytest.mark.slow
 def test_a_trace_that_was_cut_off_anywhere(trace):
     for text, read in (
         (trace_text(trace, precision="exact"), read_trace),

@@ -101,6 +101,7 @@ def test_every_sample_of_every_op(op):
         same_trace(run(case.graph, case.feeds, level=level, allow_nonfinite=True))
 
 
+@pytest.mark.slow
 @given(st.lists(DOUBLES, max_size=8), st.lists(DOUBLES, min_size=6, max_size=6), DOUBLES)
 def test_numbers_bit_for_bit(row, cells, one):
     g = Graph("numbers")
@@ -114,6 +115,7 @@ def test_numbers_bit_for_bit(row, cells, one):
         assert list(map(repr, read(write(trace))["row"])) == list(map(repr, row))
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, min_size=2, max_size=2), st.lists(TEXTS, min_size=3, max_size=3), TEXTS, TEXTS)
 @example(["a", "a b"], ["b", "", "a b c"], "x", "title")
 def test_labels_titles_and_axis_names(rows, columns, axis, title):
@@ -170,6 +172,7 @@ def test_what_python_compares_equal_but_is_not():
         assert back == g
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @example("/layer.0/Softmax_output_0")
 @example("a.b.c")

@@ -325,6 +325,7 @@ def test_scales():
 # ------------------------------------------------------------ the same bytes, in three formats
 
 
+@pytest.mark.slow
 def test_the_same_trace_gives_the_same_bytes(tmp_path):
     trace, again = block(), block()
     for suffix in (".svg", ".png", ".pdf"):

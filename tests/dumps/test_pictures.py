@@ -230,6 +230,7 @@ def test_parallel_arrows_survive():
     assert text.count('class="edge"') == len(ends) == 6
 
 
+@pytest.mark.slow
 def test_siblings_stand_in_order():
     for level in ("head", "op"):
         q, k, v = across(block().at(level), "Q", "K", "V")
@@ -280,6 +281,7 @@ def test_layers_in_a_row_are_folded_where_no_cycle_comes_of_it():
     assert not [fold for fold in alike(h.at("op"), 4) if "layer" in fold.title]
 
 
+@pytest.mark.slow
 def test_too_many_nodes_are_folded_with_a_message():
     g = Graph("long")
     x = g.input("x", (2,))
@@ -323,6 +325,7 @@ def test_where_nothing_helps_the_error_says_why():
 # ------------------------------------------------------------ hostile text, odd graphs
 
 
+@pytest.mark.slow
 def test_hostile_titles():
     g = Graph("hostile")
     x = g.input("x", (2, 3), ("token", "feature"))
@@ -557,6 +560,7 @@ def heights(graph: Graph) -> dict[str, tuple[float, float]]:
     return {box.name: at[ident] for ident, box in diagram(graph, alike(graph, 4)).boxes.items()}
 
 
+@pytest.mark.slow
 def test_an_encoder_stands_beside_its_decoder():
     graph = encoder_decoder().at("head")
     drawn = diagram(graph)
@@ -661,6 +665,7 @@ def test_labels_of_frames_move_out_of_the_way():
     assert struck_labels(bold.replace("100", "30")) == {"c1": "r bare"}
 
 
+@pytest.mark.slow
 def test_no_label_of_an_arrow_stands_on_another():
     """Of a far arrow it stands in the middle, where there is no room for it at its head."""
 

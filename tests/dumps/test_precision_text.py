@@ -20,6 +20,7 @@ def test_golden(golden, numbers):
     golden(f"precision_{numbers}.txt", precision_text(*both(numbers)))
 
 
+@pytest.mark.slow
 def test_each_step_rounds_as_it_may():
     """Moves round nothing, one operation half a unit, and a sum of n no more than its n steps."""
     rows = {row.tensor.name: row for row in precision_rows(*both(level="primitive"))}

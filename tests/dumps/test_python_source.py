@@ -185,6 +185,7 @@ def chain(length):
     return g
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_written_without_recursion():
     assert executed(python_source(chain(60)), "chain", [[1.0]]) == {"y": [2.0**60]}
     assert python_source(chain(5000)).count("zip(") == 5000

@@ -122,6 +122,7 @@ def test_another_seed_is_another_training() -> None:
     assert started(0)[1] != started(1)[1]
 
 
+@pytest.mark.slow
 def test_it_is_quiet_in_a_pipe(short) -> None:
     told, folder = short
     first, *rest = told.stderr.splitlines()
@@ -141,6 +142,7 @@ def test_the_files_read_back(short) -> None:
     assert {f"d_w_{p}" for p in "qkvo"} < set(backward.outputs)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert copying.main(["--steps", "1", "-o", str(tmp_path / "file")]) == 2
@@ -178,6 +180,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return text_of(RECORDED / "output.txt")
 
 
+@pytest.mark.slow
 def test_the_recorded_output_is_what_the_recorded_weights_do(recorded: str) -> None:
     held_out, before, _ = started()
     after = read_tensors(RECORDED / "weights.json").tensors

@@ -23,6 +23,7 @@ def test_right_code_is_right(base):
     assert diagnose(backprop.intended(base), feeds, backprop.gradients(base, feeds)).verdict == "right"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base, wrong", NAMED)
 def test_a_wrong_backward_pass_is_named(base, wrong):
     assert judged_backward(base, wrong)[0] == "first"

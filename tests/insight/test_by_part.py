@@ -51,6 +51,7 @@ def test_what_is_declared_gives_these_numbers(what):
     assert any(same(value, by_part.forward(part, feeds, what)) for value in values)
 
 
+@pytest.mark.slow
 def test_a_variant_of_another_rank_is_refused():
     g = Graph("sums")
     rows = g.reduce_sum(g.log_softmax(g.input("x", (2, 3, 4)), name="logp"), name="picked")

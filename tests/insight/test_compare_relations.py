@@ -157,6 +157,7 @@ def unrelated(rng):
     return made[0], made[1], made[2:], Dimensions(m, 8, 2, n, m)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [1e-12, 1e-5, 6e-2])
 def test_nothing_is_claimed_of_unrelated_numbers(tau):
     rng = random.Random(1)

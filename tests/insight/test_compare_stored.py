@@ -286,6 +286,7 @@ def test_a_part_that_is_wrong_is_told_from_those_that_are_right():
     assert found.uncompared == ["qkv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("attn", "cross_attn"), ("self_attn", "encoder_attn"), ("a.attn", "b.attn")])
 def test_two_tensors_of_weights_are_told_apart(names):
     g, feeds, t = decoder()

@@ -112,6 +112,7 @@ def test_few_digits_of_a_text_leave_it_undecided(tmp_path):
     assert str(found).startswith("undecided: 1 of 2 tensors cannot be told from rounding: w")
 
 
+@pytest.mark.slow
 def test_another_shape_under_an_alias_is_reported():
     s = specimen("multi-head", n=3, d=4, projections=False)
     t = run(s.graph, s.feeds)
@@ -316,6 +317,7 @@ def test_any_number_that_a_softmax_makes_0_hides(hidden):
     assert found.agrees and not found.harmless, str(found)
 
 
+@pytest.mark.slow
 def test_what_is_no_form_of_the_reference_is_not_harmless_whatever_the_result():
     t = specimen("block", n=3, d=4, causal=True).run()
     absurd = {"head0.weights": [[9.0] * 3] * 3, "residual": t["residual"]}

@@ -68,6 +68,7 @@ def test_a_cluster_gives_the_same_also_when_a_worker_is_lost(expected, tmp_path,
     assert (tmp_path / "mark").exists()
 
 
+@pytest.mark.slow
 def test_what_is_done_is_kept(expected, tmp_path):
     keep = tmp_path / "kept.jsonl"
     heads_of_texts(toy_induction, TEXTS[:4], keep=keep)
@@ -107,6 +108,7 @@ def test_sums_are_what_json_keeps():
     assert json.loads(json.dumps(sums)) == sums
 
 
+@pytest.mark.slow
 def test_the_command(cli, expected):
     Path("texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
     assert json.loads(cli("heads", "toy", "--texts", "texts.txt", "--json")[1]) == expected

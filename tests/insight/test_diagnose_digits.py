@@ -41,6 +41,7 @@ def test_right_numbers_that_were_typed_with_few_decimals(small, places):
     assert found.verdict == "right" and found.tried == 0 and str(found).startswith(told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", [3, 6])
 def test_a_mistake_that_was_typed_with_few_decimals(small, places):
     graph, feeds, _, wrong = small

@@ -58,6 +58,7 @@ def cache(bad):
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad, words", [
     ("again", "with the earlier rows through the rotary once more, from position 0, in attention.k_all"),
     ("stale", "with the last earlier row not written, the one before it in its slot, in attention.k_all and"

@@ -235,6 +235,7 @@ def _rows(kind, g):
     return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(looked_up, head, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, words", [
     ("mean", "with the mean of rows of one index, not their sum, in the scatter add"),
     ("through", "with the incoming gradient, as it is, as "),
@@ -254,6 +255,7 @@ def test_a_table_that_is_looked_up_in_and_multiplied_with(kind, words):
     assert words in found.findings[0].phrase
 
 
+@pytest.mark.slow
 def test_both_means_in_the_gradient_of_a_norm_are_of_one_less():
     g = Graph("norm")
     g.output(y=g.layernorm(g.input("x", (3, 4)), eps="0.0", name="norm"))

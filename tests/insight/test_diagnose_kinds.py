@@ -172,6 +172,7 @@ def heads(g, x, causal=False, mask=None):
     return g.multi_head(x, x, x, mask=mask, heads=H, causal=causal, name="attention", **w)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("back", [False, True])
 def test_heads_that_attend_to_each_other_within_a_token(causal, back):
@@ -191,6 +192,7 @@ def test_heads_that_attend_to_each_other_within_a_token(causal, back):
     assert ("reshaped" in told) is back
 
 
+@pytest.mark.slow
 def test_heads_that_attend_to_each_other_without_the_mask_of_tokens():
     def build(g, bad):
         (x,) = inputs(g, "x", shape=(3, WIDE))
@@ -234,6 +236,7 @@ def test_attention_over_the_batch():
     assert said(build) == "with the first two axes of q, k and v exchanged: batch for tokens"
 
 
+@pytest.mark.slow
 def test_attention_over_the_batch_with_what_is_between():
     right, wrong = Graph("right"), Graph("wrong")
     for g in (right, wrong):
@@ -381,6 +384,7 @@ def test_a_binary_cross_entropy(full):
     assert said(build) == (every if full else alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("back", [False, True])
 def test_heads_are_not_transposed(back):
     def build(g, bad):
@@ -408,6 +412,7 @@ def observed_gradient(graph, of, feeds, wrong):
     return found.findings[0].phrase if found.findings else found.verdict
 
 
+@pytest.mark.slow
 def test_one_path_of_a_gradient_is_left():
     def build(values):
         g = Graph("self")
@@ -454,6 +459,7 @@ def test_a_relu_that_asks_what_comes_back_for_its_sign():
 # ------------------------------------------------------------ the softmax
 
 
+@pytest.mark.slow
 def test_a_softmax_that_is_none_is_named_by_what_it_is_not_by_its_inner_masks():
     words = {
         "exp alone, never divided by its sum": lambda g, x: g.exp(x),

@@ -202,6 +202,7 @@ def test_buckets_by_another_rule(wrong, words):
     assert said(build) == f"with the constant buckets {words}"
 
 
+@pytest.mark.slow
 def test_cross_attention_with_the_weights_of_self_attention():
     def build(g, bad):
         x, memory = inputs(g, "x", "memory", shape=(N, D))

@@ -151,6 +151,7 @@ def kind_of(x):
     return {bool: "bool", int: "int"}.get(type(next(nested.flat(x), 0.0)), "float")
 
 
+@pytest.mark.slow
 def test_what_ops_declare_is_wrong_somewhere_and_fits_everywhere():
     seen = 0
     for op in OPS.values():

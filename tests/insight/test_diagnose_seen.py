@@ -81,6 +81,7 @@ def test_a_tensor_does_not_explain_itself():
         assert not finding.missed and run(finding.graph, feeds, allow_nonfinite=True)  # no cycle
 
 
+@pytest.mark.slow
 def test_what_compare_calls_harmless_is_harmless():
     graph, feeds = head(causal=True, alibi=True)
     seen = observed(feeds, lambda i, j, s: s + j / 256 if j <= i else -math.inf)
@@ -126,6 +127,7 @@ def test_a_second_mistake_further_down_is_found_and_both_are_one_finding():
     ]
 
 
+@pytest.mark.slow
 def test_mistakes_at_two_magnifications_are_told_one_by_one():
     graph, feeds, _ = two(last="gelu")
     shares = [[math.exp((cell - max(row)) / 2) for cell in row] for row in feeds["x"]]  # no total
@@ -141,6 +143,7 @@ def test_mistakes_at_two_magnifications_are_told_one_by_one():
     assert any(line.endswith("its own inputs, and its graph has no change but that one") for line in told)
 
 
+@pytest.mark.slow
 def test_mistakes_of_one_magnification_are_one_finding():
     graph, feeds, _ = two()
     shares = [[math.exp((cell - max(row)) / 2) for cell in row] for row in feeds["x"]]  # no total
@@ -179,6 +182,7 @@ def test_what_hides_is_one_class(fill):
     assert found.findings[0].phrase.startswith("with the mask attention.visible transposed"), found.findings[0]
 
 
+@pytest.mark.slow
 def test_a_mask_that_is_added_and_inverted_is_named():
     graph, feeds = head(causal=True)
     wrong = observed(feeds, lambda i, j, s: s + (-1e9 if j <= i else 0.0))  # the last row: all of it hidden
@@ -188,6 +192,7 @@ def test_a_mask_that_is_added_and_inverted_is_named():
         assert "inverted" in found.findings[0].phrase
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", PRINTS)
 def test_inputs_that_were_printed_are_rounded_too(printed):
     graph, feeds = random_block()
@@ -217,6 +222,7 @@ def test_numbers_of_tokens_in_yours_are_fed():
     assert not found.agrees
 
 
+@pytest.mark.slow
 def test_of_several_tensors_of_one_shape_none_is_taken_for_the_result_unasked():
     given = specimen("multi-head", n=3, d=4, heads=2)
     right = run(given.graph, given.feeds)
@@ -292,6 +298,7 @@ def test_the_ending_of_a_name_is_known_inside_too():
     assert diagnose(g, feeds, {"gate": right["layer.gate"], "y": right["y"]}).observed == ["layer.gate", "y"]
 
 
+@pytest.mark.slow
 def test_variants_warn_nobody():
     g = Graph("cached")
     x = g.input("x", (2, 4), ("token", "feature"))

@@ -65,6 +65,7 @@ def test_a_key_bias_left_out_is_harmless_without_rotary_positions():
     assert "without b (b) in the linear k" in [p for f in found.findings for p in (f.phrase, *f.equals)]
 
 
+@pytest.mark.slow
 def test_nothing_but_nan_has_suspects_and_no_name(block):
     graph, feeds, _ = block
     found = diagnose(graph, feeds, {"Y": [[math.nan] * 4] * 3}, budget=60)
@@ -171,6 +172,7 @@ def test_what_nothing_explains_says_what_to_look_at(block):
     assert told.look_at is None and "norm" in str(told.comparison)
 
 
+@pytest.mark.slow
 def test_where_nothing_fits_the_numbers_themselves_are_told():
     given = specimen("attention", n=4, d=6)
     right = run(given.graph, given.feeds)["out"]
@@ -238,6 +240,7 @@ def test_one_minus_the_mask_times_infinity_is_the_first_suspect_of_all_nan(small
     assert found.findings[0].name == "times infinity masked"
 
 
+@pytest.mark.slow
 def test_nan_among_wrong_numbers_is_told(small):
     graph, feeds = small
     (a, *_), *rest = run(graph, feeds)["out"]

@@ -18,6 +18,7 @@ from graphattn.weights.toy_induction import toy_induction
 MINILM = os.environ.get("GRAPHATTN_MINILM")
 
 
+@pytest.mark.slow
 def test_the_heads_of_the_toy_on_repeated_random_texts():
     """12 random letters, twice, 20 of them; as measured when the model was trained."""
     found: dict[tuple[str, str], list[float]] = {}

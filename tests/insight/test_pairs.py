@@ -75,6 +75,7 @@ def names_of(hits):
 BOTH = "skip scaled and swap Q and K"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("masked",), ("masked", "out")])
 def test_masked_cells_tell_nothing_and_all_others_do(names):
     level = level_of(*observed(names))

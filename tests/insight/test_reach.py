@@ -22,6 +22,7 @@ def test_what_it_looks_like(head, golden):
     golden("reach-design.md", found.markdown())
 
 
+@pytest.mark.slow
 def test_causality_is_visible():
     trace = toy_induction("qmxbz").run()
     for token in range(6):

@@ -140,6 +140,7 @@ def test_torch_fx_with_a_mistake():
     assert "the reference × 2" in first.relations[0].text
 
 
+@pytest.mark.slow
 def test_jax():
     pytest.importorskip("jax", reason="jax is not installed")
     tensors = execute("python jax")["tensors"]

@@ -57,6 +57,7 @@ def built(bad):
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad, words", [
     ("eps", "with eps=0.03 instead of 1e-05 in the LayerNorm norm (eps=1e-05)"),
     ("scale", "with · 0.35 instead of ÷ √4 in the scale scaled"),

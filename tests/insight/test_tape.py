@@ -20,6 +20,7 @@ def test_a_right_engine_is_right():
     assert found(None).verdict == found(None, hides=True).verdict == "right"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [pytest.param(w, marks=pytest.mark.slow if w == "B7" else ()) for w in NAMED])
 def test_a_wrong_engine_is_named(wrong):
     said = found(wrong)

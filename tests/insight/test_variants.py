@@ -33,6 +33,7 @@ def multi_head():
     return Intended(given.graph.at("op"), given.feeds), given.feeds
 
 
+@pytest.mark.slow
 def test_a_variant_is_a_graph_that_computes_what_was_evaluated(multi_head):
     intended, feeds = multi_head
     out, kinds, refused = intended.graph.resolve("Y"), set(), 0
@@ -88,6 +89,7 @@ def test_what_is_planned_gives_the_bits_of_node_by_node(multi_head, level):
             assert planned == known, variant.phrase
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linear", [True, False])
 def test_what_a_sieve_refuses_is_not_what_was_observed(multi_head, linear):
     """Of a change within one head it refuses all within the other, and of all others those that are off where

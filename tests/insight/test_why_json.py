@@ -87,6 +87,7 @@ def test_more_digits_than_the_run_had(head):
     assert abs(recompute(why.json(), "mpmath") - why.value) < 1e-15
 
 
+@pytest.mark.slow
 def test_gradients():
     found = specimen("block", n=3, d=4, causal=True)
     made = differentiate(found.graph, "Y")
@@ -131,6 +132,7 @@ def test_the_limit_is_said(head):
     assert math.isclose(recompute(data), data["value"], rel_tol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_chain_of_100_000_nodes_is_cut_and_said():
     graph = Graph("g")
     y = graph.input("x", ())

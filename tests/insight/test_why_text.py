@@ -309,6 +309,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 def test_hostile_labels(head):
     graph = Graph("g")
     x = graph.input("x", (len(HOSTILE), 2), ("token", None))
@@ -332,6 +333,7 @@ def test_markdown_keeps_labels_from_being_markup(head):
     )
 
 
+@pytest.mark.slow
 def test_a_deep_chain_does_not_recurse():
     graph = Graph("g")
     y = graph.input("x", ())

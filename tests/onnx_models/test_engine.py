@@ -62,6 +62,7 @@ def test_a_wrong_operator_is_seen():
         del OPS["wrong_add"]
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=20)
 def test_random_graphs(case):

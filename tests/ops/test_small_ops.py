@@ -184,6 +184,7 @@ def test_repeat_gives_each_group_of_heads_its_key():
 sizes = st.lists(st.integers(1, 4), max_size=4).map(tuple)
 
 
+@pytest.mark.slow
 @given(sizes, st.randoms(use_true_random=False))
 def test_reshape_keeps_the_order_of_cells(shape, dice):
     count = iter(range(math.prod(shape)))

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import pytest
 from conftest import WEB, needed
 
 ROOM = WEB.parent / "dumps" / "page"
@@ -20,6 +21,7 @@ def test_the_bundle_is_what_the_sources_give(tmp_path):
         assert (tmp_path / name).read_bytes() == (ROOM / name).read_bytes(), f"{name}: npm run build in web/"
 
 
+@pytest.mark.slow
 def test_types_and_no_any():
     needed("typescript (npm ci in web/)", (WEB / "node_modules" / "typescript").is_dir())
     done = subprocess.run(

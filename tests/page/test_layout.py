@@ -145,6 +145,7 @@ def test_decoders_stand_beside_their_encoder(node, decoders):
     assert encoder["x"] + encoder["width"] < decoder["x"] and decoder["y"] < encoder["y"] + 200
 
 
+@pytest.mark.slow
 def test_derivatives_stand_beside_what_is_derived(node):
     found = views(run_of("gradient").graph.fused())
     scopes = [scope for scope in found if scope]

@@ -21,6 +21,7 @@ ROOM = DOCS.parent / "dumps" / "page"
 TEXT = (DOCS / "page.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = io.StringIO()
@@ -32,6 +33,7 @@ def test_the_examples_run(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"block.html", "two.html"}
 
 
+@pytest.mark.slow
 def test_the_command_works(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command in re.findall(r"^\$ graphattn (.*)$", TEXT, re.MULTILINE):
@@ -45,10 +47,12 @@ def test_links_and_pictures_are_there():
     assert sum(path.stat().st_size for path in DOCS.glob("page-*.png")) < 400_000
 
 
+@pytest.mark.slow
 def test_a_page_is_the_same_each_time():
     assert page(run_of("block")) == page(run_of("block"))
 
 
+@pytest.mark.slow
 def test_sizes():
     """The page of a block, of the toy model; script and style together."""
     from graphattn.dumps.page import _resource
@@ -103,6 +107,7 @@ def test_the_command_refuses(cli):
     assert Path("block.html").read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.slow
 def test_a_partial_run_shows_what_it_has():
     trace = specimen("block", causal=True).run(keep=["*.weights"])
     document = page(trace)

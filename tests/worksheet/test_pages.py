@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from functools import cache
 from itertools import combinations, pairwise
 
 import pytest
@@ -33,7 +34,7 @@ from graphattn.worksheet import worksheet
 from graphattn.worksheet.contents import written
 
 
-def sheets():
+def _sheets():
     yield attention(labels=WORDS)
     yield attention(n=4)
     for n, causal in ((3, True), (3, False), (4, False)):  # wider than the paper where both steps share a panel
@@ -46,7 +47,10 @@ def sheets():
     yield worksheet(specimen("block", n=3, d=4, heads=1, projections=False).graph, seed=3)
 
 
-SHEETS = list(sheets())
+@cache
+def sheets():
+    """Those above, made once, by the first test that reads one."""
+    return list(_sheets())
 
 
 def squares(contents):
@@ -57,7 +61,7 @@ def squares(contents):
 
 @pytest.mark.slow
 def test_the_blank_page_gives_nothing_away_and_the_solution_everything():
-    for sheet in SHEETS:
+    for sheet in sheets():
         assert ANSWER not in sheet.html
         count = sum(square.kind == "blank" for square in squares(sheet.contents))
         assert sheet.solution.count(f'fill="{ANSWER}"') >= count > 0
@@ -75,7 +79,7 @@ def _answers(sheet):
 
 
 def test_the_solution_is_the_trace():
-    for sheet in SHEETS:
+    for sheet in sheets():
         results = {step.result.name: step.result for step in sheet.contents.steps}
         tables = [table for table in sheet.tables if table.operands is not None]
         assert len(results) == len(tables)
@@ -107,7 +111,7 @@ def test_the_question_has_one_answer():
 
 
 def test_everything_is_on_the_paper_and_no_box_on_another():
-    for sheet in SHEETS:
+    for sheet in sheets():
         for side in pages(sheet.contents):
             grids = [item for item in side.items if isinstance(item, Grid)]
             for grid in grids:
@@ -159,7 +163,7 @@ def test_no_arrow_runs_through_a_text(name):
 
 
 def test_no_arrow_of_a_real_sheet_runs_through_a_text():
-    for side in (side for sheet in SHEETS for side in pages(sheet.contents)):
+    for side in (side for sheet in sheets() for side in pages(sheet.contents)):
         _no_arrow_through_a_text(side)
 
 
@@ -293,7 +297,7 @@ def test_a_browser_prints_one_side_of_a4(tmp_path):
         shown = browser.new_page(viewport={"width": 794, "height": 1123})
         asked = []
         shown.on("request", lambda request: asked.append(request.url))
-        for sheet in SHEETS:
+        for sheet in sheets():
             for html in (sheet.html, sheet.solution):
                 shown.set_content(html)
                 data = shown.pdf(prefer_css_page_size=True, print_background=True)
@@ -304,7 +308,7 @@ def test_a_browser_prints_one_side_of_a4(tmp_path):
                 assert shown.evaluate(f"[...document.querySelectorAll('text')].{beyond}") == []
         browser.close()
     assert [url for url in asked if not url.startswith(("about:", "data:"))] == []
-    assert [sheet.sides for sheet in SHEETS[:3]] == [1, 1, 1]
+    assert [sheet.sides for sheet in sheets()[:3]] == [1, 1, 1]
 
 
 def _code(words):
