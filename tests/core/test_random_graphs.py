@@ -8,7 +8,6 @@ from random_graphs import Move, build, cases
 
 from graphattn.passes.verify import verify
 
-
 LONG = ("changing", "passing", "zooming")
 
 
