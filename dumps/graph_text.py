@@ -64,7 +64,7 @@ class _Writer:
         self.tensors: set[str] = set()
         """Every name that a word can mean."""
         for node in graph.nodes.values():
-            self.tensors.update(map(node.tensor_name, range(len(node.ports))))
+            self.tensors.update(node.tensor_names)
             if len(node.ports) == 1:
                 self.tensors.add(node.name)
 
@@ -138,6 +138,8 @@ class _Writer:
     def _word_of(self, ref: Ref) -> str:
         """The shortest word that means an output here."""
         name = self.graph.tensor_name(ref)
+        if not self.path:
+            return name
         for depth in range(len(self.path), -1, -1):
             prefix = f"{self.path[depth - 1]}." if depth else ""
             if name.startswith(prefix):

@@ -65,7 +65,6 @@ def unquote(text: str) -> str:
 
 def literal(value: Any) -> str:
     """A value as text that `Line.value` reads back."""
-    value = lists(value)
     if isinstance(value, str):
         return quote(value)
     if value is None or isinstance(value, bool):
@@ -74,7 +73,8 @@ def literal(value: Any) -> str:
         return integer(value)
     if isinstance(value, float):
         return float.__repr__(value)
-    return f"({', '.join(map(literal, value))}{',' if len(value) == 1 else ''})"
+    items = lists(value)
+    return f"({', '.join(map(literal, items))}{',' if len(items) == 1 else ''})"
 
 
 def number(word: str) -> Any:

@@ -30,7 +30,7 @@ from graphattn.core.interpreter import padded
 from graphattn.core.numbers import FLOAT
 from graphattn.dumps.function_source import Definitions
 from graphattn.dumps.kernel_call import KernelCall
-from graphattn.dumps.rows import formula
+from graphattn.dumps.rows import NodeRow
 
 
 def python_source(graph: Graph, level: str = "op", trace: bool = False) -> str:
@@ -143,11 +143,9 @@ class _Writer:
 
     def _comment(self, node: Node) -> str:
         names = node.name if len(node.ports) == 1 else f"{node.name}: {', '.join(node.ports)}"
-        specs = self.graph.operand_specs(node.operands)
-        full = padded(node.op, specs)
-        note = node.op.told("note", node.name, *full, **node.attributes) if node.op.note else ""
+        row = NodeRow(self.graph, node)
         shape = describe(node.outputs[0]) if node.outputs else ""
-        return "   ".join(filter(None, [names, shape, formula(self.graph, node), note]))
+        return "   ".join(filter(None, [names, shape, row.formula, row.note]))
 
     def _statement(self, node: Node) -> list[str]:
         targets = ", ".join(self.names[Ref(node.name, port)] for port in range(len(node.ports)))

@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import compress, groupby, repeat
 from operator import not_
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
@@ -38,20 +38,13 @@ BRIEF = 8
 """The most numbers that a brief expression shows of one attribute."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    """A node as it is written."""
+class NodeRow(NamedTuple):
+    """A node as it is written. Where not every operand is known to be `finite`, its expression has the
+    attributes that matter only there."""
 
+    graph: Graph
     node: Node
-    operands: tuple[str | None, ...]
-    expression: str
-    """softmax(head0.masked); long constants are left out."""
-    axes: str
-    """token 3 × feature 4; 2 outputs, each token 3 × feature 2."""
-    note: str
-    """A few words on its attributes (÷ √4), from the op."""
-    formula: str
-    """The op's formula, as it is in force for these operands and attributes."""
+    finite: bool = True
 
     @property
     def name(self) -> str:
@@ -61,9 +54,40 @@ class NodeRow:
     def op(self) -> Op:
         return self.node.op
 
+    @property
+    def operands(self) -> tuple[str | None, ...]:
+        """The tensor names of its operands; None where one is left out."""
+        return operand_names(self.graph, self.node.operands)
 
-@dataclass(frozen=True, slots=True)
-class TensorRow:
+    @property
+    def expression(self) -> str:
+        """softmax(head0.masked); long constants are left out."""
+        op = self.node.op
+        without = op.nonfinite if self.finite else ()
+        return call(op, self.operands, self.node.attributes, brief=True, without=without)
+
+    @property
+    def axes(self) -> str:
+        """token 3 × feature 4; 2 outputs, each token 3 × feature 2."""
+        return shape_text(self.node.outputs)
+
+    @property
+    def note(self) -> str:
+        """A few words on its attributes (÷ √4), from the op."""
+        return "" if self.op.note is None else self._told("note")
+
+    @property
+    def formula(self) -> str:
+        """The op's formula, as it is in force for these operands and attributes."""
+        return self.op.formula if self.op.stated is None else self._told("stated")
+
+    def _told(self, rule: str) -> str:
+        """What a rule of the op says of it."""
+        op, node = self.op, self.node
+        return op.told(rule, node.name, *padded(op, self.graph.operand_specs(node.operands)), **node.attributes)
+
+
+class TensorRow(NamedTuple):
     """One output of a step. `value` is None where it was not kept."""
 
     name: str
@@ -78,8 +102,7 @@ class TensorRow:
     """Whether its values are shares between 0 and 1, as weights are."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(NamedTuple):
     """An evaluated node and what was recorded of it."""
 
     written: NodeRow
@@ -105,8 +128,8 @@ def shown_attributes(op: Op, attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: value
         for key, value in attributes.items()
-        if (default := op.defaults[key]) is None or isinstance(default, float) or not _same(value, default)
-        if not (value is None and default is None)
+        if (default := op.defaults[key]) is not value or isinstance(default, float)
+        if default is None or isinstance(default, float) or not _same(value, default)
     }
 
 
@@ -131,20 +154,20 @@ def call(
             parts.append(f"{op.operand_name(slot)}={name}" if hole else name)
         hole = hole or name is None
     for key, value in shown_attributes(op, attributes).items():
-        if key in without:
-            continue
-        parts.append(f"{key}={'…' if brief and _long(value) else literal(value)}")
+        if key not in without:
+            parts.append(f"{key}={_brief(value) if brief else literal(value)}")
     if title is not None:
         parts.append(f"title={literal(title)}")
     return f"{op.name}({', '.join(parts)})"
 
 
-def _long(value: Any) -> bool:
-    if isinstance(value, Packed):
-        return True
+def _brief(value: Any) -> str:
+    """The literal of a value, or … where that is long."""
     if isinstance(value, tuple):
-        return len(value) > BRIEF or any(isinstance(item, tuple) for item in value)
-    return isinstance(value, (str, int)) and len(literal(value)) > 40
+        long = len(value) > BRIEF or any(isinstance(item, tuple) for item in value)
+        return "…" if long else literal(value)
+    text = "…" if isinstance(value, Packed) else literal(value)
+    return "…" if len(text) > 40 else text
 
 
 def operand_names(graph: Graph, operands: Sequence[Ref | None]) -> tuple[str | None, ...]:
@@ -154,15 +177,16 @@ def operand_names(graph: Graph, operands: Sequence[Ref | None]) -> tuple[str | N
 
 def shape_text(outputs: Sequence[Spec]) -> str:
     """The axes of a node's outputs, on one line."""
-    if len(outputs) == 1:
-        return _axes_text(outputs[0])
-    told = set(map(_axes_text, outputs))
-    return f"{len(outputs)} outputs" + (f", each {told.pop()}" if len(told) == 1 else "")
+    told = [_axes_text(spec.shape, spec.axes, spec.kind) for spec in outputs]
+    if len(told) == 1:
+        return told[0]
+    return f"{len(told)} outputs" + (f", each {told[0]}" if len(set(told)) == 1 else "")
 
 
 @lru_cache(2**10)
-def _axes_text(spec: Spec) -> str:
-    return quote(describe(spec))[1:-1]
+def _axes_text(*spec: Any) -> str:
+    """The axes of a `Spec`, whose own hash would be asked for in Python."""
+    return quote(describe(Spec(*spec)))[1:-1]
 
 
 def scope_paths(graph: Graph) -> dict[str | None, tuple[str, ...]]:
@@ -190,29 +214,9 @@ def scopes_in_order(graph: Graph) -> list[Scope]:
     return [graph.scopes[name] for name in order]
 
 
-def node_row(graph: Graph, node: Node, finite: bool = True) -> NodeRow:
-    """The row of one node. Where not every operand is known to be `finite`, its expression has the attributes
-    that matter only there."""
-    op, operands = node.op, operand_names(graph, node.operands)
-    written = call(op, operands, node.attributes, brief=True, without=op.nonfinite if finite else ())
-    note = ""
-    if op.note is not None:
-        specs = padded(op, graph.operand_specs(node.operands))
-        note = op.told("note", node.name, *specs, **node.attributes)
-    return NodeRow(node, operands, written, shape_text(node.outputs), note, formula(graph, node))
-
-
-def formula(graph: Graph, node: Node) -> str:
-    """The formula of a node's op, as it is in force there."""
-    if node.op.stated is None:
-        return node.op.formula
-    specs = padded(node.op, graph.operand_specs(node.operands))
-    return node.op.told("stated", node.name, *specs, **node.attributes)
-
-
 def node_rows(graph: Graph) -> Iterator[NodeRow]:
     """The rows of all nodes, in canonical order."""
-    return (node_row(graph, node) for node in graph.nodes.values())
+    return (NodeRow(graph, node) for node in graph.nodes.values())
 
 
 def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = False) -> Iterator[StepRow]:
@@ -221,27 +225,21 @@ def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = Fa
     With `others`, the other steps come too, as if their tensors had not been kept.
     """
     chosen = None if only is None else selected(trace, only)
-    patched = set(trace.patched)
+    graph, labels, patched = trace.graph, trace.labels, set(trace.patched)
     for step in trace.steps:
-        names = step.names
+        node = step.node
+        names = node.tensor_names
         if chosen is not None and not others and chosen.isdisjoint(names):
             continue
-        tensors = tuple(
-            TensorRow(
-                name,
-                spec,
-                value if chosen is None or name in chosen else None,
-                mask if chosen is None or name in chosen else None,
-                labels_of(trace.labels, spec),
-                name in patched,
-                shares(trace.graph, Ref(step.name, port)),
-            )
-            for port, (name, spec, value, mask) in enumerate(
-                zip(names, step.specs, step.outputs, step.masks, strict=True)
-            )
-        )
-        finite = not step.op.nonfinite or step.finite
-        yield StepRow(node_row(trace.graph, step.node, finite), tensors, tuple(step.warnings))
+        tensors = []
+        recorded = zip(names, node.outputs, step.outputs, step.masks, strict=True)
+        for port, (name, spec, value, mask) in enumerate(recorded):
+            if chosen is not None and name not in chosen:
+                value = mask = None
+            share = shares(graph, Ref(node.name, port))
+            tensors.append(TensorRow(name, spec, value, mask, labels_of(labels, spec), name in patched, share))
+        finite = not node.op.nonfinite or step.finite
+        yield StepRow(NodeRow(graph, node, finite), tuple(tensors), tuple(step.warnings))
 
 
 def as_read(rows: Iterable[StepRow]) -> Iterator[StepRow]:
@@ -273,7 +271,7 @@ def cotangent(trace: Trace, tensor: TensorRow) -> TensorRow | None:
 def labels_of(labels: Mapping[str, tuple[str, ...]], spec: Spec) -> tuple[tuple[str, ...] | None, ...]:
     """The labels of each axis, where the axis has labels and their number fits."""
     if not labels:
-        return (None,) * spec.rank
+        return (None,) * len(spec.shape)
     found = (labels.get(axis) if axis else None for axis in spec.axes)
     return tuple(f if f and len(f) == size else None for f, size in zip(found, spec.shape))
 
@@ -345,12 +343,13 @@ def shares(graph: Graph, ref: Ref) -> bool:
     """Whether a tensor's values are shares: those of the op that makes it, or of a composite whose output it
     is, as the quotient is in which softmax ends."""
     node = graph.nodes[ref.node]
-    ops = [node.op]
-    scope = graph.scopes.get(node.scope or "")
-    while scope is not None and ref in scope.outputs:
-        ops += [scope.op] if scope.op is not None else []
-        scope = graph.scopes.get(scope.parent or "")
-    return any(map(is_share, ops))
+    op, name = node.op, node.scope
+    while not is_share(op):
+        scope = None if name is None else graph.scopes.get(name)
+        if scope is None or ref not in scope.outputs:
+            return False
+        op, name = scope.op or op, scope.parent
+    return True
 
 
 def facts(tensor: TensorRow, numbers: Numbers) -> Facts:

@@ -22,7 +22,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec, describe
 from graphattn.core.errors import GraphError
 from graphattn.core.numbers import FLOAT, Numbers
-from graphattn.core.words import integer, is_plain, left, read_integer, right, width
+from graphattn.core.words import integer, measures, read_integer, width
 from graphattn.dumps.literals import plain, quote, shortened
 from graphattn.dumps.rows import TensorRow, greatest, seen
 
@@ -136,11 +136,11 @@ class Exact:
     def label(self, text: str) -> str:
         return label(text)
 
-    def shown(self, count: int) -> list[int | None]:
-        return list(range(count))
+    def shown(self, count: int) -> Sequence[int | None]:
+        return range(count)
 
-    def columns(self, tensor: TensorRow, numbers: Numbers) -> list[int | None]:
-        return self.shown(tensor.spec.shape[-1])
+    def columns(self, tensor: TensorRow, numbers: Numbers) -> Sequence[int | None]:
+        return range(tensor.spec.shape[-1])
 
 
 def _ends(count: int, limit: int) -> list[int | None]:
@@ -178,11 +178,36 @@ class Slice:
 
 def slices(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[Slice]:
     """The slices that are shown of a recorded tensor with cells, of rank 1 or more."""
-    shape = tensor.spec.shape
+    shape, value, mask = tensor.spec.shape, tensor.value, tensor.mask
     columns = form.columns(tensor, numbers)
-    heads = _heads(tensor, form, -1, columns)
-    names = _heads(tensor, form, -2, form.shown(shape[-2])) if len(shape) > 1 else [""]
-    for index, grid in _grids(tensor, form, form.cell(tensor, numbers), columns):
+    whole = None not in columns
+    heads, rows, names = _heads(tensor, form, -1, columns), form.shown(1), [""]
+    if len(shape) > 1:
+        rows = form.shown(shape[-2])
+        names = _heads(tensor, form, -2, rows)
+    else:
+        value, mask = [value], None if mask is None else [mask]
+    write = form.cell(tensor, numbers)
+    indices = list(nested.indices(shape[:-2]))
+    for place in form.shown(len(indices)):
+        if place is None:
+            yield Slice(None, heads, names, [])
+            continue
+        index = indices[place]
+        block = nested.at(value, index) if index else value
+        hidden = nested.at(mask, index) if index and mask is not None else mask
+        grid: list[list[str]] = []
+        for i in rows:
+            if i is None:
+                grid.append([LEFT_OUT] * len(columns))
+                continue
+            row, marks = block[i], None if hidden is None else hidden[i]
+            texts = (
+                list(map(write, row)) if whole else [LEFT_OUT if j is None else write(row[j]) for j in columns]
+            )
+            if marks is not None and True in marks:
+                texts = [form.hidden(t) if j is not None and marks[j] else t for t, j in zip(texts, columns)]
+            grid.append(texts)
         yield Slice(index, heads, names, grid)
 
 
@@ -192,91 +217,39 @@ def one_cell(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> str:
     return form.hidden(text) if tensor.mask else text
 
 
-def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> Iterator[str]:
+def table(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
     """The lines of one recorded tensor, without margin."""
     shape = tensor.spec.shape
     if not shape:
-        yield one_cell(tensor, form, numbers)
-        return
-    if not tensor.spec.size:
+        return [one_cell(tensor, form, numbers)]
+    if 0 in shape:
         if isinstance(form, Exact):
             need_few_rows(tensor.spec)
-        yield NO_CELLS
-        return
+        return [NO_CELLS]
     parts = list(slices(tensor, form, numbers))
     heads, names = parts[0].heads, parts[0].names
-    starts = [index_text(tensor, part.index) for part in parts if part.index]
-    margin = max(map(width, [*names, *starts]))
-    least = max((_widest(row) for part in parts for row in part.cells), default=0)
-    least = max(least, form.least(tensor))
-    places = [max(least, width(head)) if head != LEFT_OUT else 1 for head in heads]
-    gap = "  " if len(shape) > 1 else ""
-
-    def line(name: str, cells: Sequence[str]) -> str:
-        fill = str.rjust if is_plain("".join(cells)) else right
-        return (left(name, margin) + gap + "  ".join(map(fill, cells, places))).rstrip()
-
-    for part in parts:
+    starts = [index_text(tensor, part.index) if part.index else "" for part in parts]
+    cells = [cell for part in parts for row in part.cells for cell in row]
+    wide, _, fill = measures(cells)
+    least = max(form.least(tensor), *map(wide, cells))
+    wide, left, right = measures([*names, *starts, *heads])
+    places = [1 if head == LEFT_OUT else max(least, wide(head)) for head in heads]
+    margin, gap = max(map(wide, names + starts)), "  " if len(shape) > 1 else ""
+    names = [left(name, margin) + gap for name in names]
+    top = gap + "  ".join(map(right, heads, places))
+    lines: list[str] = []
+    for start, part in zip(starts, parts):
         if part.index is None:
-            yield LEFT_OUT
+            lines.append(LEFT_OUT)
             continue
-        yield line(index_text(tensor, part.index) if part.index else "", heads)
-        yield from map(line, names, part.cells)
-
-
-def _widest(row: list[str]) -> int:
-    """The width of the widest text."""
-    return max(map(len if is_plain("".join(row)) else width, row), default=0)
+        lines.append((left(start, margin) + top).rstrip())
+        lines += [(name + "  ".join(map(fill, row, places))).rstrip() for name, row in zip(names, part.cells)]
+    return lines
 
 
 def _heads(tensor: TensorRow, form: Pretty | Exact, axis: int, shown: Sequence[int | None]) -> list[str]:
     labels = tensor.labels[axis]
     return [LEFT_OUT if i is None else form.label(labels[i]) if labels else str(i) for i in shown]
-
-
-def _grids(
-    tensor: TensorRow, form: Pretty | Exact, write: Callable[[Any], str], columns: Sequence[int | None]
-) -> Iterator[tuple[tuple[int, ...] | None, list[list[str]]]]:
-    """Each slice that is shown: its index (None = those left out), and its cells as texts."""
-    *lead, _, _ = shape = (1, *tensor.spec.shape)[-max(tensor.spec.rank, 2) :]
-    indices = list(nested.indices(lead))
-    one_row = tensor.spec.rank == 1
-    for place in form.shown(len(indices)):
-        if place is None:
-            yield None, []
-            continue
-        index = indices[place]
-        block = [tensor.value] if one_row else nested.at(tensor.value, index)
-        mask = tensor.mask
-        if mask is not None:
-            mask = [mask] if one_row else nested.at(mask, index)
-        grid = []
-        for i in form.shown(shape[-2]):
-            if i is None:
-                grid.append([LEFT_OUT] * len(columns))
-            else:
-                hidden = None if mask is None else mask[i]
-                grid.append(_texts(block[i], hidden, columns, write, form))
-        yield index, grid
-
-
-def _texts(
-    row: Sequence[Any],
-    hidden: Sequence[bool] | None,
-    columns: Sequence[int | None],
-    write: Callable[[Any], str],
-    form: Pretty | Exact,
-) -> list[str]:
-    """The cells of a row that are shown."""
-    whole = None not in columns
-    if whole:
-        texts = list(map(write, row))
-    else:
-        texts = [LEFT_OUT if j is None else write(row[j]) for j in columns]
-    if hidden is None or True not in hidden:
-        return texts
-    places = range(len(row)) if whole else columns
-    return [form.hidden(t) if j is not None and hidden[j] else t for t, j in zip(texts, places)]
 
 
 def left_out(tensor: TensorRow, form: Pretty | Exact, numbers: Numbers = FLOAT) -> str:

@@ -129,13 +129,12 @@ def _lines(
         for axis, labels in trace.labels.items():
             yield f"labels  {quote(axis)} {literal(labels)}"
         yield ""
-        yield from graph_text(trace.graph).splitlines()
+        yield graph_text(trace.graph)[:-1]
     rows = step_rows(trace, only, others=exact)
     for row in rows if exact else as_read(rows):
         if row.trained and not (parameters or exact):
             continue
-        yield ""
-        yield from _step(row, form, trace)
+        yield "\n".join(["", *_step(row, form, trace)])
     if exact:
         yield ""
         yield "end"
@@ -171,80 +170,80 @@ def step_text(row: StepRow, trace: Trace, decimals: int = 4, limit: int = 12) ->
         return "\n".join(_step(row, form_of("pretty", decimals, limit), trace)) + "\n"
 
 
-def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> Iterator[str]:
-    several = len(row.tensors) > 1
-    if not row.op.fed:
-        axes = f"{len(row.tensors)} outputs" if several else row.written.axes
-        yield from _heading(f"{row.name} = {row.written.expression}", axes, row.written.formula, form)
+def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> list[str]:
+    written, several, fed = row.written, len(row.tensors) > 1, row.op.fed
+    lines: list[str] = []
+    if not fed:
+        axes = f"{len(row.tensors)} outputs" if several else written.axes
+        lines += _heading(f"{row.name} = {written.expression}", axes, written.formula, form)
     for port, tensor in enumerate(row.tensors):
         if port:
-            yield ""
-        if several or row.op.fed:
-            yield from _heading(MARGIN + tensor.name, shape_text([tensor.spec]), "")
+            lines.append("")
+        if several or fed:
+            lines += _heading(MARGIN + tensor.name, shape_text([tensor.spec]), "")
         gradient = None if isinstance(form, Exact) else cotangent(trace, tensor)
-        for line in _tensor(tensor, row, form, trace.numbers, gradient):
-            yield MARGIN + line
-    for warning in row.warnings:
-        yield f"{MARGIN}! {plain(warning)}"
+        lines += [MARGIN + line for line in _tensor(tensor, row, form, trace.numbers, gradient)]
+    return lines + [f"{MARGIN}! {plain(warning)}" for warning in row.warnings]
 
 
-def _heading(text: str, axes: str, formula: str, form: Pretty | Exact | None = None) -> Iterator[str]:
+def _heading(text: str, axes: str, formula: str, form: Pretty | Exact | None = None) -> list[str]:
     """What is computed, its axes, its formula: in three columns that stand still. The first stands
     on a line of its own where it is too long; where a width is given, so does the last."""
     room = None if form is None or isinstance(form, Exact) else form.width
     if room is not None:
         room += len(MARGIN)
         if max(FORMULA_COLUMN, AXES_COLUMN + width(axes) + 2) + width(formula) > room:
-            yield from wrapped(text, room, MARGIN)
             both = f"{axes}   {formula}".rstrip()
-            yield from (MARGIN + line for line in wrapped(both, room - len(MARGIN), "  "))
-            return
-    if width(text) > AXES_COLUMN - 2:
-        yield text
-        text = ""
-    text = left(text, AXES_COLUMN) + axes
-    yield left(text + "  ", FORMULA_COLUMN) + formula if formula else text
+            below = wrapped(both, room - len(MARGIN), "  ")
+            return [*wrapped(text, room, MARGIN), *(MARGIN + line for line in below)]
+    lines: list[str] = []
+    wide = width(text)
+    if wide > AXES_COLUMN - 2:
+        lines.append(text)
+        text, wide = "", 0
+    lines.append(text + " " * (AXES_COLUMN - wide) + axes)
+    if formula:
+        gap = max(FORMULA_COLUMN - AXES_COLUMN - width(axes), 2)
+        lines[-1] += " " * gap + formula
+    return lines
 
 
 def _tensor(
     tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers, gradient: TensorRow | None
-) -> Iterator[str]:
+) -> list[str]:
     if tensor.value is None:
-        yield "not kept"
-        return
-    yield from _beside(list(table(tensor, form, numbers)), gradient, form, numbers)
+        return ["not kept"]
+    lines = table(tensor, form, numbers)
+    if gradient is not None:
+        lines = _beside(lines, gradient, form, numbers)
     below = told(tensor, row, form, numbers)
-    if below:
-        yield from _together(below, form)
+    return lines + _together(below, form) if below else lines
 
 
-def _together(facts: list[str], form: Pretty | Exact) -> Iterator[str]:
+def _together(facts: list[str], form: Pretty | Exact) -> list[str]:
     """Facts on one line, or where a width is given on as few as they take."""
     room = None if isinstance(form, Exact) else form.width
-    line = ""
+    lines: list[str] = []
     for fact in facts:
-        joined = f"{line}   {fact}" if line else fact
-        if line and room is not None and width(joined) > room:
-            yield line
-            joined = fact
-        line = joined
-    yield line
+        joined = f"{lines[-1]}   {fact}" if lines else fact
+        if lines and (room is None or width(joined) <= room):
+            lines[-1] = joined
+        else:
+            lines.append(fact)
+    return lines
 
 
-def _beside(
-    lines: list[str], gradient: TensorRow | None, form: Pretty | Exact, numbers: Numbers
-) -> Iterator[str]:
+def _beside(lines: list[str], gradient: TensorRow, form: Pretty | Exact, numbers: Numbers) -> list[str]:
     """A tensor's table, with that of its gradient on the right of it if there is room."""
-    if gradient is None:
-        yield from lines
-        return
-    name, right = gradient.name, list(table(gradient, form, numbers))
+    name, right = gradient.name, table(gradient, form, numbers)
     wide = [max(map(width, side), default=0) for side in (lines, right)]
     if len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > _room(form):
-        yield from lines
-        return
-    for i, (one, other) in enumerate(zip(lines, right, strict=True)):
-        yield f"{left(one, wide[0])}    {name if not i else ' ' * len(name)}  {other}".rstrip()
+        return lines
+    names = [name] + [" " * len(name)] * (len(lines) - 1)
+    return [
+        f"{left(one, wide[0])}    {name}  {other}".rstrip()
+        for one, name, other in zip(lines, names, right, strict=True)
+    ]
 
 
 def _room(form: Pretty | Exact) -> int:
@@ -256,7 +255,7 @@ def told(tensor: TensorRow, row: StepRow, form: Pretty | Exact, numbers: Numbers
     """The facts that stand below a recorded tensor."""
     omitted = left_out(tensor, form, numbers)
     lines = [omitted] if omitted else []
-    if tensor.spec.size and tensor.spec.kind == "float" and (omitted or tensor.share):
+    if (omitted or tensor.share) and tensor.spec.kind == "float" and tensor.spec.size:
         found = facts(tensor, numbers)
         write = form.cell(tensor, numbers)
         if found.sums:

@@ -14,7 +14,7 @@ from graphattn.dumps.diagram.roles import Roles
 from graphattn.dumps.diagram.symbols import GAP, Symbols, joined, muted, note_of, pieces_of
 from graphattn.dumps.diagram.uses import Uses
 from graphattn.dumps.diagram.values import Grid, Values
-from graphattn.dumps.rows import formula
+from graphattn.dumps.rows import NodeRow
 
 
 class Boxes:
@@ -111,7 +111,7 @@ class Boxes:
             note=() if kind == "bar" else tuple(muted(_ranged(shape, grids), told)),
             tooltip=joined(
                 node.name, node.op.name, ", ".join(map(describe, node.outputs)),
-                formula(self.graph, node), wording.clean(node.title or ""),
+                NodeRow(self.graph, node).formula, wording.clean(node.title or ""),
             ),
             frame=frame,
             role=None if kind == "end" else self.roles.nodes.get(node.name),

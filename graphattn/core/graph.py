@@ -225,7 +225,7 @@ class Graph(Builders):
 
     def tensor_name(self, ref: Ref) -> str:
         """The name of one output."""
-        return self._nodes[ref.node].tensor_name(ref.port)
+        return self._nodes.table[ref.node]["node"].tensor_name(ref.port)
 
     def tensor_names(self) -> Iterator[str]:
         """Every name that `resolve` knows."""

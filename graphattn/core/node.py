@@ -46,6 +46,11 @@ class Node:
         return f"{self.name}.{self.ports[port]}" if self.ports[port] else self.name
 
     @property
+    def tensor_names(self) -> tuple[str, ...]:
+        """The name of each output."""
+        return (self.name,) if self.ports == ("",) else tuple(map(self.tensor_name, range(len(self.ports))))
+
+    @property
     def given(self) -> dict[str, Any]:
         """The attributes that differ from the op's defaults."""
         defaults = self.op.defaults

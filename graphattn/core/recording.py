@@ -82,9 +82,10 @@ class Recording:
 
     def settle(self) -> None:
         """Find the masks and warnings of the steps since the last call."""
-        for step in self.done[self._settled :]:
-            self._settle(step)
-        self._settled = len(self.done)
+        if self._settled < len(self.done):
+            for step in self.done[self._settled :]:
+                self._settle(step)
+            self._settled = len(self.done)
 
     def given(self, masks: dict[int, Any], warnings: dict[int, list[str]]) -> None:
         """Take masks by place and warnings by step as they were recorded before."""

@@ -77,7 +77,7 @@ class Step:
     @property
     def names(self) -> tuple[str, ...]:
         """The tensor name of each output."""
-        return tuple(self.node.tensor_name(port) for port in range(len(self.node.ports)))
+        return self.node.tensor_names
 
     @property
     def operands(self) -> tuple[str | None, ...]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate, zip_longest
@@ -162,11 +162,6 @@ def width(text: str) -> int:
     return len(text) + sum(_places(letter) - 1 for letter in _ODD.findall(text))
 
 
-def is_plain(text: str) -> bool:
-    """Whether every letter takes one place, so that `len` is the width of the text and of its parts."""
-    return text.isascii() or _ODD.search(text) is None
-
-
 @lru_cache(maxsize=1024)
 def _places(letter: str) -> int:
     if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
@@ -182,6 +177,17 @@ def left(text: str, places: int) -> str:
 def right(text: str, places: int) -> str:
     """The text, filled with spaces on the left."""
     return " " * (places - width(text)) + text
+
+
+Fill = Callable[[str, int], str]
+
+
+def measures(texts: Iterable[str]) -> tuple[Callable[[str], int], Fill, Fill]:
+    """`width`, `left` and `right` for these texts: much quicker ones where each letter takes one place."""
+    joined = "".join(texts)
+    if joined.isascii() or _ODD.search(joined) is None:
+        return len, str.ljust, str.rjust
+    return width, left, right
 
 
 _WORDS = re.compile(r" +|[^ ]+")

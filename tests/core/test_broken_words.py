@@ -40,7 +40,7 @@ def used(op):
     trace = run(g, {"x": [[1.0, 2.0]]})
     str(trace), list(trace.steps)
     cost(g)
-    list(node_rows(g))
+    [row.note for row in node_rows(g)]
     str(trace.why("y", 0, 0))
     run(gradient(g, of="y"), {"x": [[1.0, 2.0]], "d_y": [[1.0, 1.0]]})
 

@@ -6,10 +6,11 @@ import pytest
 
 from graphattn import Graph, GraphError, run
 from graphattn.core.op import find
+from graphattn.core.words import left, right, width
 from graphattn.dumps.graph_json import graph_json
 from graphattn.dumps.graph_text import graph_text
 from graphattn.dumps.rows import facts, node_rows, shown_attributes, step_rows
-from graphattn.dumps.table import label, left, right, width
+from graphattn.dumps.table import label
 from graphattn.dumps.trace_text import trace_text
 
 X = [[0.5, -1.0, 0.25, 0.75], [1.5, 0.0, -0.5, -1.0], [-0.75, 1.25, 1.0, 0.5]]
