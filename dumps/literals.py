@@ -110,16 +110,16 @@ class Line:
             raise GraphError(
                 f"a text is not closed in {shortened(text.strip())}; expected another double quote"
             )
+        self.tokens += ("", "")
         self.place = 0
 
     def peek(self, ahead: int = 0) -> str:
-        """The token that comes, or '' at the end."""
-        place = self.place + ahead
-        return self.tokens[place] if place < len(self.tokens) else ""
+        """The token that comes, or the one behind it; '' at the end."""
+        return self.tokens[self.place + ahead]
 
     def take(self, mark: str) -> bool:
         """Whether this mark comes; if so, go past it."""
-        if self.place < len(self.tokens) and self.tokens[self.place] == mark:
+        if self.tokens[self.place] == mark:
             self.place += 1
             return True
         return False
@@ -131,7 +131,7 @@ class Line:
 
     def word(self, what: str = "a name") -> str:
         """Go past a word, which is returned."""
-        token = self.peek()
+        token = self.tokens[self.place]
         if not token or token[0] in '=(),"':
             raise GraphError(f"{self._found()}; expected {what}")
         self.place += 1
@@ -169,7 +169,7 @@ class Line:
 
     def end(self) -> None:
         """Nothing may follow."""
-        if self.place < len(self.tokens):
+        if self.tokens[self.place]:
             raise GraphError(f"{self._found()}; expected the end of the line")
 
     def _found(self) -> str:

@@ -304,8 +304,10 @@ def read_trace(text: str) -> Trace:
 def need_sources(graph: Graph, what: str) -> None:
     """Refuse a graph whose own tensors (masks, positions) would fill the memory when it is planned."""
     for node in graph.nodes.values():
+        if node.operands or node.op.fed:
+            continue
         size = sum(spec.size for spec in node.outputs)
-        if not node.operands and not node.op.fed and size > raised(SOURCE_LIMIT):
+        if size > raised(SOURCE_LIMIT):
             raise GraphError(
                 f"{what}: {node.op.name} {node.name!r} has {size} cells;"
                 f" expected at most {raised(SOURCE_LIMIT)} ({ANOTHER})"
@@ -353,7 +355,7 @@ class _Lines:
 
     def take(self) -> str:
         """Go past the next line, which is returned."""
-        line = self.peek()
+        line = self.lines[self.next] if self.next < len(self.lines) else self.peek()
         self.next += 1
         return line
 
@@ -382,8 +384,6 @@ class _StepReader(Recording):
         super().__init__(graph, numbers)
         self.lines = lines
         self.labels = labels
-        self.axes: dict[tuple[Spec, ...], str] = {}
-        """How the axes of results are written, of those that were met."""
 
     def read(self) -> None:
         """Take in all steps, and the end."""
@@ -415,10 +415,8 @@ class _StepReader(Recording):
         """Go past the axes where they have a line of their own."""
         line = self.lines.peek()
         if line.startswith(BEFORE_AXES):
-            key = tuple(specs)
-            if key not in self.axes:
-                self.axes[key] = f"{len(specs)} outputs" if len(specs) > 1 else shape_text(specs)
-            if line.startswith(self.axes[key], AXES_COLUMN):
+            axes = f"{len(specs)} outputs" if len(specs) > 1 else shape_text(specs)
+            if line.startswith(axes, AXES_COLUMN):
                 self.lines.next += 1
 
     def _take_row(self) -> str:

@@ -89,6 +89,9 @@ def unify(a: str | None, b: str | None) -> str | None:
 
 def broadcast(*specs: Spec) -> tuple[tuple[int, ...], tuple[str | None, ...]]:
     """Shape and axes of an elementwise result: right-aligned, size 1 stretches (numpy's rule)."""
+    first, *others = specs
+    if all(spec.shape == first.shape and spec.axes == first.axes for spec in others):
+        return first.shape, first.axes
     rank = max(spec.rank for spec in specs)
     shape: list[int] = []
     axes: list[str | None] = []

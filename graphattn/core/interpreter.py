@@ -14,11 +14,11 @@ A composite without a kernel of its own is evaluated by the plan of its expansio
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from inspect import signature
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from . import nested
 from .axes import Spec, describe
@@ -32,8 +32,7 @@ from .words import listed, typed
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PlanStep:
+class PlanStep(NamedTuple):
     """One node of a plan: its function (None where it is fed), and where its operands stand in
     the list of values. `start` is the place of its first output; the others follow."""
 
@@ -127,12 +126,13 @@ class Plan:
         start = self.size
         for port in range(len(node.ports)):
             self.places[Ref(node.name, port)] = start + port
-        operands = tuple(None if ref is None else self.places[ref] for ref in node.operands)
+        operands = tuple([None if ref is None else self.places[ref] for ref in node.operands])
+        specs = self.graph.operand_specs(node.operands)
         self.constants += [None] * len(node.ports)
         function = None
         if not node.op.fed:
             try:
-                function = self._function(node, operands)
+                function = self._function(node, operands, specs)
                 if not operands:
                     self._compute(_checking(function, node), start, len(node.ports))
             except Exception as error:
@@ -141,17 +141,17 @@ class Plan:
                 if node.op.moves or isinstance(function, Composite):
                     self._moving.update(p for p in operands if p is not None and self.constants[p] is not None)
                 self.program.append(_instruction(function, operands, start, len(node.ports)))
-        specs = padded(node.op, self.graph.operand_specs(node.operands))
-        step = PlanStep(node, function, operands, specs, start)
+        step = PlanStep(node, function, operands, padded(node.op, specs), start)
         self.steps.append(step)
         self._by_start[start] = step
         if node.op.fed:
             self.fed[node.name] = step
 
-    def _function(self, node: Node, operands: Sequence[int | None]) -> Callable[..., Any]:
+    def _function(
+        self, node: Node, operands: Sequence[int | None], specs: Sequence[Spec | None]
+    ) -> Callable[..., Any]:
         if self.deferred and operands and node.op.kernel is not None:
-            plain = self.graph.operand_specs(node.operands)
-            return Deferred(partial(function_of, node.op, plain, node.attributes, self.numbers))
+            return Deferred(partial(function_of, node.op, specs, node.attributes, self.numbers))
         specs = [
             None if ref is None else self._known(ref, place)
             for ref, place in zip(node.operands, operands, strict=True)
