@@ -240,7 +240,8 @@ def _at_once(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: 
     """Whether a small tensor that agrees is unequal; None where one look at all cells does not tell that it
     agrees: they are equal, or all differences together are within what any row allows, and each row has two
     cells so far apart that it deviates by more than that. What is −∞ on both sides is left out."""
-    if reference.size > SMALL_TENSOR or not reference.size:
+    size = reference.size
+    if size > SMALL_TENSOR or not size:
         return None
     a, b, cells = reference.rows, yours.rows, chain.from_iterable
     if a == b:
@@ -252,11 +253,11 @@ def _at_once(reference: Recorded, yours: Recorded, tolerance: Tolerance, rules: 
     floor = FILL if rules.masked_below is None else max(FILL, rules.masked_below)
     if not (tolerance.by_row and all(a) and (norm < -floor or min(map(min, a)) > floor)):
         return None
-    least = tolerance.atol + tolerance.rtol * norm / math.sqrt(reference.size)
+    least = tolerance.atol + tolerance.rtol * norm / math.sqrt(size)
     if not math.dist(cells(a), cells(b)) <= least < math.inf:  # no row allows less
         return None
     most = tolerance.atol + tolerance.rtol * norm
-    gap = min(abs(row[-1] - row[0]) if len(row) > 1 else abs(row[0]) for row in a)
+    gap = min([abs(row[-1] - row[0]) if len(row) > 1 else abs(row[0]) for row in a])
     return True if gap > most * math.sqrt(2 * reference.width) else None
 
 

@@ -6,16 +6,22 @@ for); what stands nearest before or after them counts as the neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 
 from ...core.graph import Graph, Ref
 
 
+def flow_of(graph: Graph, recorded: Iterable[str]) -> Flow:
+    """The flow of these tensors, kept with the graph."""
+    names = frozenset(recorded)
+    return graph.kept(("flow", names), lambda: Flow(graph, names))
+
+
 class Flow:
     """The recorded tensors of a graph, by the names of their nodes, with their recorded neighbours."""
 
-    def __init__(self, graph: Graph, recorded: Container[str]) -> None:
+    def __init__(self, graph: Graph, recorded: Collection[str]) -> None:
         self.graph = graph
         self.refs: dict[str, Ref] = {}
         """What each recorded tensor is in the graph, in order."""
@@ -28,10 +34,9 @@ class Flow:
                 if ref is not None:
                     before |= {ref} if ref in self.names else self.above[ref]
             frozen = frozenset(before)
-            for port in range(len(node.ports)):
+            for port, name in enumerate(node.tensor_names):
                 ref = Ref(node.name, port)
                 self.above[ref] = frozen
-                name = node.tensor_name(port)
                 if name in recorded:
                     self.refs[name], self.names[ref] = ref, name
 

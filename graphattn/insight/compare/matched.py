@@ -8,7 +8,7 @@ from functools import cached_property
 from ...core.graph import Graph, Ref
 from ...core.trace import Trace
 from .alignment import Alignment, Pair
-from .flow import Flow
+from .flow import flow_of
 from .recording import Recording
 
 
@@ -30,7 +30,7 @@ class Matched:
             key = ours.name if self.side is reference else others.name
             self.by_key[key] = [Pair(ours.name, ours, others, "name", others.name)]
         self.misfits = frozenset(ours.name for ours, _ in alignment.misfits)
-        self.flow = None if self.graph is None else Flow(self.graph, self.by_key)
+        self.flow = None if self.graph is None else flow_of(self.graph, self.by_key)
 
     @property
     def order(self) -> list[str]:

@@ -63,14 +63,14 @@ def of_trace(trace: Trace, title: str = "the reference") -> Recording:
     near = None if trace.numbers is FLOAT or trace.numbers.cell is float else trace.numbers.near
     recorded = trace.recording.value
     for step in trace.recording.done:
-        for port, (place, spec) in enumerate(zip(step.places, step.node.outputs, strict=True)):
+        node = step.node
+        for name, place, spec in zip(node.tensor_names, step.places, node.outputs, strict=True):
             value = recorded(place)
             if value is None:
                 continue
             rows = rows_of(value, spec.rank)
             if near is not None and spec.kind == "float":
                 rows = [list(map(near, row)) for row in rows]
-            name = step.node.tensor_name(port)
             if spec.kind == "int":
                 for cell in chain.from_iterable(rows):
                     _cell(cell, f"{title}: {name}")  # refused where no double holds it
