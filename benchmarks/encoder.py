@@ -8,6 +8,7 @@ weights are constants of the graph. Against one run that records every number:
     str(trace)          of the whole
     run(keep=…)         of the block of `block.py` at (8, 64, 4), where little is computed
     trace == trace      there too
+    trace.step(name)    there too, of every step
     bare products       the same multiply-adds alone, as dots of lists: what no run can go below
 
 `--quick` takes two layers. Ratios are medians over interleaved rounds, of CPU time of this thread.
@@ -103,6 +104,7 @@ def small() -> None:
         'run(keep=["*.weights"])': lambda: run(graph, feeds, keep=["*.weights"]),
         "run, masks and warnings": lambda: run(graph, feeds).warnings,
         "trace == trace": lambda: a == b,
+        "trace.step(name) of every step": lambda: [a.step(step.name) for step in a.steps],
     }
     taken = interleaved(calls, 3.0)
     print(f"\nat (n, d, h) = {one.size}")

@@ -45,6 +45,13 @@ def main() -> None:
             f"block n={n} d={d} h={heads}: run {one:.2f} s; masks and warnings {settled / one - 1:.2f} runs;"
             f" str(trace) {text / one:.2f}; exact written {written / one:.2f}, read {read / one:.2f}"
         )
+    case = specimen("block", n=512, d=64, heads=8, causal=True)
+    one = seconds(lambda: run(case.graph, case.feeds), 1)
+    trace = run(case.graph, case.feeds)
+    settled, text = (seconds(work, 1) / one for work in (lambda: trace.warnings, lambda: str(trace)))
+    print(
+        f"block n=512 d=64 h=8: run {one:.2f} s; masks and warnings {settled:.2f} runs; str(trace) {text:.2f}"
+    )
     trace = run(chain(), {"x": [[1.0, 2.0], [3.0, 0.5]]})
     exact = trace_text(trace, "exact")
     each = {
