@@ -23,8 +23,8 @@ def rounding(sides: Sides) -> Iterator[Relation]:
     for direction, short, long in (("yours", b, a), ("the reference", a, b)):
         for name in ORDER[:-1]:
             fmt = PRECISIONS[name]
-            if not holds(fmt, short.rows) or holds(fmt, long.rows):
-                continue
+            if not any(short.flat) or not holds(fmt, short.rows) or holds(fmt, long.rows):
+                continue  # zeros are in every format, and what is near them is not known by its rounding
             unit = 2.0**-fmt.bits
             exact = all(
                 fmt.round(float(x)) == y or (is_masked(x) and is_masked(y))
@@ -38,11 +38,10 @@ def rounding(sides: Sides) -> Iterator[Relation]:
             )
             if close and claimed(len(cells), unit / 8 if exact else min(limit, 0.04)):
                 how = "exactly" if exact else "within the rounding of the steps before it"
-                other = "the reference" if direction == "yours" else "yours"
                 text = (
-                    f"{other} rounded to {name}, {how}"
+                    f"the reference rounded to {name}, {how}"
                     if direction == "yours"
-                    else f"what the reference is the {name} of, {how}"
+                    else f"the reference before its rounding to {name}, {how}"
                 )
                 yield Relation("rounding", text, {"precision": name, "exact": exact, "side": direction})
                 return
