@@ -181,6 +181,12 @@ def test_a_claim_too_easily_made_would_be_seen(monkeypatch):
     assert relations(reference, yours, Context(sizes, 6e-2, others, others))
 
 
+def test_zeros_are_not_the_rounding_of_what_is_near_them():
+    zeros, tiny = folded("z", (3, 4), [0.0] * 12), folded("z", (3, 4), [1e-12 * (i + 1) for i in range(12)])
+    for reference, yours in ((zeros, tiny), (tiny, zeros)):
+        assert [r.text for r in relations(reference, yours, Context(tau=1e-12)) if r.kind == "rounding"] == []
+
+
 def test_relations_beyond_one_tensor():
     q = folded("q", (3, 4), [RNG.gauss(0, 1) for _ in range(12)])
     k = folded("k", (3, 4), [RNG.gauss(0, 1) for _ in range(12)])

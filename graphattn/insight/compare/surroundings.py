@@ -61,11 +61,12 @@ class Surroundings:
         return explanations(Replay(self.matched, self.tolerances, trace), key)
 
     def _others(self, pair: Pair) -> list[Recorded]:
-        """Tensors of the reference with as many cells, those that came before first, the nearest first."""
+        """Tensors of the reference with as many cells as yours, those that came before first, the nearest
+        first."""
         tensors = list(self.matched.reference.tensors.values())
         place = next((i for i, t in enumerate(tensors) if t.name == pair.key), len(tensors))
         near = tensors[:place][::-1] + tensors[place + 1 :]
-        return [t for t in near if t.size == pair.reference.size][:OTHERS]
+        return [t for t in near if t.size == pair.yours.size][:OTHERS]
 
     def _operands(self, key: str) -> list[Recorded]:
         """The tensors of the reference that the step was computed from, and those that these were."""

@@ -14,7 +14,7 @@ from ..compare.comparison import SAYS_IT_ALL, Comparison
 from ..compare.recording import rows_of
 from .judge import Judge, alike, within
 from .levels import Level
-from .observed import Observed
+from .observed import Observed, other_shape
 
 FEW = 4
 """So few wrong cells are worth a word."""
@@ -28,7 +28,11 @@ def how_far(level: Level, compared: Comparison | None) -> list[str]:
     judge = level.judge
     key = judge.key
     own, observed, room = judge.rows[key], judge.observed[key], judge.strict[key]
-    if judge.right or not alike(own, observed.rows):
+    if not alike(own, observed.rows):
+        return [
+            other_shape(observed.name, observed.theirs.shape, level.intended.graph.spec(observed.ref).shape)
+        ]
+    if judge.right:
         return []
     wrong = {(i, j) for i, j, fine in _cells(own, observed.rows, room) if not fine}
     said = _related(observed, compared)

@@ -12,6 +12,7 @@ from ...core.graph import Graph, Ref
 from ...core.run import run
 from ...core.words import listed, sizes
 from ..compare.alignment import align
+from ..compare.alignment.arrangements import merges
 from ..compare.alignment.matching import Pair
 from ..compare.feeding import fed_as, run_on
 from ..compare.reading import of_trace
@@ -50,10 +51,10 @@ def read_observed(
 ) -> Reading:  # fmt: skip
     """The observed tensors that the graph (at the level at which it is searched) has, and what it is fed:
     `feeds`, and for inputs that are missing there, those that were observed. Names that the graph does not have
-    are those of compare's alignment. `gradients` names tensors whose shape may be wrong too: one that was not
-    summed over the tokens has another.
+    are those of compare's alignment. A result may be of another shape, and so may `gradients`: one that was not
+    summed over the tokens is.
 
-    Raises a `GraphError` where the graph has none of the names, or a shape is not its.
+    Raises a `GraphError` where the graph has none of the names, or the shape of an intermediate is not its.
     """
     fed, recorded, notes = _fed(graph, recording, feeds, names or {})
     found: dict[Ref, Observed] = {}
@@ -68,8 +69,8 @@ def read_observed(
         ref = graph.resolve(name)
         spec = graph.spec(ref)
         if spec.kind == "float":
-            free = name in gradients and _squeezed(tensor.shape) != _squeezed(spec.shape)
-            shaped = tensor if free else _shaped(name, tensor, spec.shape)
+            free = name in gradients or name in graph.outputs
+            shaped = tensor if free and not _fits(tensor, spec.shape) else _shaped(name, tensor, spec.shape)
             found[ref] = Observed(_known(graph, name, ref), ref, shaped)
     if left or names:  # names are for tensors that are there
         notes += _place(graph, recording, fed, names or {}, left, found, bool(gradients))
@@ -166,11 +167,22 @@ def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
 
 
+def other_shape(name: str, theirs: tuple[int, ...], own: tuple[int, ...]) -> str:
+    """That a tensor is of another shape than the graph's, and which was expected."""
+    turned = theirs == (*own[:-2], *own[:-3:-1]) and len(own) > 1
+    hint = ", its transpose" if turned else ", or a graph of that size"
+    return f"{name} is {sizes(theirs)} in yours; expected {sizes(own)}{hint}"
+
+
+def _fits(tensor: Recorded, shape: Sequence[int]) -> bool:
+    """Whether a tensor has that shape, but for neighbouring axes that are one in either of both."""
+    own, wanted = _squeezed(tensor.shape), _squeezed(shape)
+    return merges(own, wanted) or merges(wanted, own)
+
+
 def _shaped(name: str, tensor: Recorded, shape: tuple[int, ...]) -> Recorded:
     if tensor.shape == shape:
         return tensor
-    if _squeezed(tensor.shape) != _squeezed(shape):
-        turned = tensor.shape == (*shape[:-2], *shape[:-3:-1]) and len(shape) > 1
-        hint = ", its transpose" if turned else ", or a graph of that size"
-        raise GraphError(f"{name} is {sizes(tensor.shape)} in yours; expected {sizes(shape)}{hint}")
+    if not _fits(tensor, shape):
+        raise GraphError(other_shape(name, tensor.shape, shape))
     return tensor.as_shape(shape)

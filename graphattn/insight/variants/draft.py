@@ -87,6 +87,10 @@ class Draft:
                 self._read(node, tuple([new if ref == old else ref for ref in node.operands]))
         self.went[old] = new
 
+    def give(self, old: Ref, new: Ref) -> None:
+        """A result is another tensor; who reads the one that it was goes on to do so."""
+        self.went[old] = new
+
     def _read(self, node: Node, operands: tuple[Ref | None, ...]) -> None:
         """Other operands for a record. (`dataclasses.replace` takes three times as long.)"""
         self.nodes[node.name] = Node(

@@ -18,6 +18,7 @@ from .elsewhere import others
 from .masked import masks
 from .moved import permutation, reshape, same_numbers, shift, transpose
 from .one_number import affine, factor, offset, sign
+from .part import part
 from .rounding import rounding
 from .shares import not_shares, temperature
 from .sides import Context, Relation, Sides
@@ -45,7 +46,7 @@ SAME_SHAPE: tuple[Finder, ...] = (
     not_shares,
 )
 """The order of precedence, the simplest first: the first that holds is told, and no other."""
-OTHER_SHAPE: tuple[Finder, ...] = (others, transpose, reshape, same_numbers)
+OTHER_SHAPE: tuple[Finder, ...] = (others, transpose, reshape, part, same_numbers)
 """The same for tensors of two shapes."""
 INFINITE: tuple[Finder, ...] = (masks, localized)
 """The same where cells are infinite on one side alone: what is said of all cells does not hold."""

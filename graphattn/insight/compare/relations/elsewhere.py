@@ -28,7 +28,11 @@ def others(sides: Sides) -> Iterator[Relation]:
             if claimed(informative([other.flat], limit), sides.chance, 3.0):
                 name = other.name.removesuffix("ᵀ") if turn else other.name
                 text = f"the reference's {name}" + (" transposed" if turn else "")
-                if not turn and any(other is operand for operand in sides.context.operands):
+                if (
+                    sides.same_shape
+                    and not turn
+                    and any(other is operand for operand in sides.context.operands)
+                ):
                     text += ", one of its inputs, as if this step were skipped"
                 yield Relation("other tensor", text, {"of": name, "transposed": turn})
                 return

@@ -38,6 +38,7 @@ from .pooling import pooling
 from .reading import reading
 from .repeat import repeat
 from .residual import residual
+from .returned import returned
 from .rounding import rounding
 from .shared import shared
 from .shift import shift
@@ -54,7 +55,7 @@ GENERATORS: tuple[Generator, ...] = (
     engine, on_scalars, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands,
     summands, heads, folded, full_width, within_tokens, head_count, stages, axes, swap, crossed, reading, move,
     sibling, constants, indices, rounding, angles, head_tables, cache, padding, pooling, tables, layout,
-    repeat, residual, added, factors, shift, slots, terms, places, distances, shared,
+    repeat, residual, added, factors, shift, slots, terms, places, distances, returned, shared,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
