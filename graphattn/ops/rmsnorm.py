@@ -63,6 +63,12 @@ def gradient(g, dy, y, x, gamma, *, eps):
     return over(g, g.subtract(d_n, along, name="across"), root), d_gamma
 
 
+def of_sum(g, x, gamma, *, eps):
+    root = g.sqrt(g.add(g.reduce_sum(g.multiply(x, x)), g.constant(str(eps))))
+    y = g.divide(x, root)
+    return y if gamma is None else g.multiply(y, gamma)
+
+
 def by_length(g, x, gamma, *, eps, number=None):
     """x / ‖x‖, or x / (‖x‖ + ε), as `normalize` functions have it."""
     length = g.sqrt(g.reduce_sum(g.multiply(x, x)))
@@ -142,6 +148,7 @@ register(
         warn=warn,
         note=lambda x, gamma, *, eps: f"eps={eps}",
         mistakes=(
+            Declared("sum", "with the sum of the squares, not their mean,", of_sum),
             Declared("by length", "with x / ‖x‖", by_length),
             Declared(
                 "by length and ε", "with x / (‖x‖ + {number})", by_length, number=1e-12, between=(0.0, 1.0)

@@ -21,6 +21,7 @@ from ..core.reductions import along_axis, folded, line, nothing_visible
 from ..core.words import shown
 
 EMPTY = ("zero", "nan")
+SUMMED = {-1: "rows", -2: "columns"}
 
 
 def shape(x: Spec, *, axis: int = -1, empty: str = "zero") -> Spec:
@@ -206,7 +207,7 @@ register(
             ),
         ),
         note=lambda x, *, axis, empty: (
-            "rows sum to 1" if position(axis, x.rank) == x.rank - 1 else f"axis {axis}"
+            f"{SUMMED.get(position(axis, x.rank) - x.rank, f'slices along axis {axis}')} sum to 1"
         ),
         values={"empty": EMPTY},
         guises=(Declared("NaN", "with NaN in rows that see nothing", nan_where_empty, only_nan=True),),

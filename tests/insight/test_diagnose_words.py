@@ -2,11 +2,12 @@
 left out, the plainest of several wordings first."""
 
 import math
+from operator import mul
 
 import pytest
 
 from graphattn import Graph, diagnose, run
-from graphattn.builtin import specimen
+from graphattn.builtin import random_feeds, specimen
 
 ROWS = [[0.5, -1.25, 2.0], [1.5, 0.25, -0.75], [-2.0, 1.0, 3.5], [0.1, 0.4, -0.3]]
 
@@ -54,9 +55,55 @@ def test_a_norm_over_everything_is_one_mistake():
 
 
 def test_a_step_of_a_composite_is_told_by_the_composite():
-    observed = [[v / math.sqrt(math.fsum(w * w for w in row) + 1e-5) for v in row] for row in ROWS]
+    observed = [[v / math.sqrt(math.fsum(w * w for w in row) / 9 + 1e-5) for v in row] for row in ROWS]
     phrase = sentence(normed("rmsnorm"), {"X": ROWS}, {"y": observed})
-    assert phrase == "without the divide mean.quotient of the RMSNorm norm"
+    assert phrase == "with reduce_mean instead of the reduce_sum mean.total of the RMSNorm norm"
+
+
+def test_a_sum_for_a_mean_is_told_as_people_have_it():
+    observed = [[v / math.sqrt(math.fsum(w * w for w in row) + 1e-5) for v in row] for row in ROWS]
+    assert sentence(normed("rmsnorm"), {"X": ROWS}, {"y": observed}) == (
+        "with the sum of the squares, not their mean, in the RMSNorm norm (eps=1e-05)"
+    )
+
+
+@pytest.mark.parametrize("act", ["silu", "gelu"])
+def test_a_slope_of_0_is_no_number_whatever_rounding_makes_of_it(act):
+    g = Graph("mlp")
+    x = g.input("x", (5, 8), ("token", "feature"))
+    hidden = g.linear(x, g.parameter("w1", (16, 8)), name="hidden")
+    active = getattr(g, act)(hidden, name="act")
+    g.output(y=g.add(x, g.linear(active, g.parameter("w2", (8, 16)), name="back"), name="sum"))
+    feeds = random_feeds(g, seed=1)
+    theirs = []
+    for row in feeds["x"]:
+        above = [max(sum(map(mul, row, w)), 0.0) for w in feeds["w1"]]  # summed one by one, as others do
+        theirs.append([a + sum(map(mul, above, w)) for a, w in zip(row, feeds["w2"], strict=True)])
+    assert sentence(g, feeds, {"y": theirs}) == f"with relu instead of the {g.at('op').node('act').op.title} act"
+
+
+def test_axes_are_called_by_their_names_or_by_what_sums_to_1():
+    g = Graph("rows")
+    x = g.input("X", (4, 3), ("token", "feature"))
+    g.output(y=g.softmax(x, name="weights"))
+    columns = Graph("columns")
+    columns.output(y=columns.softmax(columns.input("X", (4, 3)), axis=-2))
+    assert sentence(g, {"X": ROWS}, {"y": run(columns, {"X": ROWS})["y"]}) == (
+        "with axis=-2 (token) instead of -1 (feature) in the softmax weights"
+        " (rows sum to 1; yours: columns sum to 1)"
+    )
+
+
+def test_of_two_steps_the_one_that_takes_something_else_is_named():
+    g = Graph("residuals")
+    x = g.input("X", (4, 3), ("token", "feature"))
+    first = g.add(x, g.relu(x, name="a"), name="residual1")
+    second = g.add(first, g.tanh(first, name="b"), name="residual2")
+    g.output(y=second)
+    right = run(g, {"X": ROWS})
+    theirs = [[p + q for p, q in zip(a, b, strict=True)] for a, b in zip(ROWS, right["b"], strict=True)]
+    phrase = sentence(g, {"X": ROWS}, {"y": theirs})
+    assert "residual2" in phrase and "residual*" not in phrase
 
 
 @pytest.mark.parametrize("part, words", [

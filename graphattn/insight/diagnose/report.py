@@ -19,7 +19,9 @@ from .result import Diagnosis, Finding
 
 REVEAL = ("none", "place", "cause")
 MORE = 4
-"""The most other wordings that are listed."""
+"""So many tensors are named in a sentence."""
+WORDINGS = 2
+"""The most other wordings that are listed: the plainest."""
 SHOWN = 24
 """The most cells of inputs that are shown in full."""
 WIDTH = 100
@@ -111,9 +113,9 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     of = "" if len(finding.given) == len(found.observed) else f" of {listed(finding.given, MORE)}"
     of += ", from what was observed before it" if found.together else ""
     said.append(("match", f"every cell{of}, to {found.accuracy}; {left}"))
-    said += [("the same", f"this graph {plain(words)}") for words in finding.equals[:MORE]]
-    if len(finding.equals) > MORE:
-        said.append(("", f"and {counted(len(finding.equals) - MORE, 'more wording')}"))
+    said += [("the same", f"this graph {plain(words)}") for words in finding.equals[:WORDINGS]]
+    if len(finding.equals) > WORDINGS:
+        said.append(("", f"and {counted(len(finding.equals) - WORDINGS, 'more wording')} (equals)"))
     if finding.tells is not None:
         said.append(("tells", _telling(found.findings.index(finding), finding)))
     return said

@@ -27,6 +27,8 @@ PROGRESS, STALLED = 0.7, 2
 """A step that leaves more of the difference than this leads nowhere; so many of these are borne."""
 EXACT, SMALL = 1e-14, 0.05
 """What is left of the difference where nothing is, and where it may be what rounding left."""
+ZERO = 1e-3
+"""What is less than this may be no more than rounding."""
 DIGITS = 4
 SQUARED = 150
 """Numbers of more powers of ten are told as they are: their squares are beyond a double."""
@@ -38,7 +40,8 @@ def solved(
     variant: Variant, cells: Cells, theirs: Sequence[float], fits: Callable[[Rewrite], bool]
 ) -> Variant | None:
     """`cells` gives the cells that are held to `theirs`; `fits` says whether all are as they should be. None
-    where no number of few digits does: nobody writes eps = 0.6080306, and it fits any one row."""
+    where no number of few digits does: nobody writes eps = 0.6080306, and it fits any one row. None where 0
+    does: that is something left out, which has words of its own, and of a slope of 0 rounding makes 1e-15."""
     start, rewrite = variant.number, variant.rewrite
     if start is None:
         return variant
@@ -48,7 +51,7 @@ def solved(
     except GraphError:
         return None
     number = least(lambda value: cells(rewrite.at(value)), theirs, start)
-    if number is None:
+    if number is None or _is_none(rewrite, number, fits):
         return None
     least_one, largest = variant.between
     for value, told in forms(number):
@@ -58,6 +61,14 @@ def solved(
         except GraphError:
             continue
     return None
+
+
+def _is_none(rewrite: Rewrite, number: float, fits: Callable[[Rewrite], bool]) -> bool:
+    """Whether a number is 0 as far as can be seen."""
+    try:
+        return abs(number) < ZERO and fits(rewrite.at(0.0))
+    except GraphError:
+        return False
 
 
 def least(cells: Callable[[float], Sequence[float]], theirs: Sequence[float], start: float) -> float | None:

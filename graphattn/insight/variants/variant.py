@@ -129,6 +129,7 @@ def _phrase(intended: Intended, group: Group, alike: Sequence[Option]) -> str:
     """The phrase of an option for each node of a group, filled in (see `Option`)."""
     words, new = alike[0].phrase, [option.new for option in alike]
     words = words.replace("{the}", the(intended, group)).replace("{bare}", bare_the(intended, group))
+    words = words.replace("without every ", "without any ")
     words = SLOT.sub(
         lambda found: _operand(intended, group, int(found[1])), words.replace("{name}", spoken(group))
     )

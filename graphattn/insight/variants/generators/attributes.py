@@ -38,13 +38,26 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         if name in NOMINAL or (name == "value" and not node.operands):
             continue
         for other, told, price in _others(intended, node, name, value):
-            words = f"with {name}={told} instead of {_shown(value)} in {{the}}"
+            was, step = _shown(value), "{the}"
+            if name == "axis":
+                told, was = told + _axis(intended, node, other), was + _axis(intended, node, value)
+                note, now = noted(intended, node), _noted(intended, node, {name: other})
+                step = f"{{bare}} ({note}; yours: {now})" if note and now else step
+            words = f"with {name}={told} instead of {was} in {step}"
             yield Option((name, repr(other)), words, price, _set({name: other}))
     if not node.op.fed:
         yield from _ways(intended, node)
         yield from _over_everything(intended, node)
         yield from _own_table(intended, node)
         yield from _alike(intended, node)
+
+
+def _axis(intended: Intended, node: Node, axis: int | None) -> str:
+    """` (query)`: how an axis of the operand is called, where no other is called so."""
+    ref = node.operands[0] if node.operands else None
+    axes = () if ref is None or axis is None else intended.spec(ref).axes
+    called = axes[axis] if axis is not None and -len(axes) <= axis < len(axes) else None
+    return f" ({called})" if called and axes.count(called) == 1 else ""
 
 
 def _alike(intended: Intended, node: Node) -> Iterator[Option]:

@@ -94,7 +94,8 @@ def _wider(intended: Intended, node: Node) -> Iterator[Option]:
                 continue
             specs = list(zip(made, node.outputs, strict=True))
             if all(a.shape[:-1] == b.shape[:-1] and a.shape[-1:] > b.shape[-1:] for a, b in specs):
-                told = f"made for {key}={name} = {size}, not {value}"
+                wide = f"2·{value}" if size == 2 * value and "/" in name else name
+                told = f"made for {key}={wide} = {size}, not {value}"
                 words, sizes = f"with the first columns of {{the}} {told}", {key: size}
                 yield Option(("wider", key, size), words, 1.09, lambda d, n, v=sizes: _cut(d, n, v))
                 words = f"with {{the}} {told}"

@@ -81,10 +81,14 @@ def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
             if _differ(order, refs):
                 step = the(intended, group)
                 words, price = f"with {called} of {step} {told}", 1.1 if told in BLOCKS else 1.3
+                moved = tuple(n.name for n, new, old in zip(nodes, order, refs, strict=True) if new != old)
                 if len(set(order)) == len(series):  # one for all
-                    words = f"with {tensors(intended, order)} as {called} of {step}, in all of them"
+                    everywhere = ", in all of them" if len(moved) > 1 else ""
+                    step = step if everywhere else the(intended, moved)
+                    words = f"with {tensors(intended, order)} as {called} of {step}{everywhere}"
                     price = 1.32  # where a composite is told otherwise, that is plainer
-                yield Variant("dealt", words, price, group, one(intended, _deal(nodes, slot, order)))
+                told = moved if len(moved) == 1 else group
+                yield Variant("dealt", words, price, told, one(intended, _deal(nodes, slot, order)))
 
 
 def _by_producer(intended: Intended, refs: Sequence[Ref | None]) -> list[list[int]]:
