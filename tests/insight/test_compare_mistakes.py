@@ -88,7 +88,7 @@ def test_what_is_not_expressed_says_why():
     ("R1", "the reference's proj"),
     ("E1", "the reference with its even columns first, then its odd ones"),
     ("E7", "the reference shifted by one row"),
-    ("H11", "of another shape, 6 × 8"),
+    ("H11", "columns 0 to 7 of the reference alone"),
 ])  # fmt: skip
 def test_the_relation_is_told(identity, words):
     mistake = next(m for m in MISTAKES if m["id"] == identity)

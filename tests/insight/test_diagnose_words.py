@@ -79,7 +79,9 @@ def test_a_slope_of_0_is_no_number_whatever_rounding_makes_of_it(act):
     for row in feeds["x"]:
         above = [max(sum(map(mul, row, w)), 0.0) for w in feeds["w1"]]  # summed one by one, as others do
         theirs.append([a + sum(map(mul, above, w)) for a, w in zip(row, feeds["w2"], strict=True)])
-    assert sentence(g, feeds, {"y": theirs}) == f"with relu instead of the {g.at('op').node('act').op.title} act"
+    assert (
+        sentence(g, feeds, {"y": theirs}) == f"with relu instead of the {g.at('op').node('act').op.title} act"
+    )
 
 
 def test_axes_are_called_by_their_names_or_by_what_sums_to_1():

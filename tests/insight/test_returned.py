@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphattn import compare, diagnose, run
+from graphattn import Graph, compare, diagnose, run
 from graphattn.builtin import specimen
 
 
@@ -97,3 +97,14 @@ def test_compare_says_no_more_of_another_shape_than_holds(heads):
     noise = [[0.1 * i + 0.37 * j * j for j in range(4)] for i in range(2)]
     compared = compare(right, {"Y": noise})
     assert "\n  yours is of another shape, 2 × 4\n" in str(compared)
+
+
+def test_a_scalar_beside_the_result_is_no_row_of_it():
+    g = Graph("loss")
+    x = g.input("x", (3, 4), ("token", "feature"))
+    y = g.relu(x, name="y")
+    total = g.reduce_sum(g.reduce_sum(y, axis=-1), axis=-2)
+    g.output(y=y, loss=g.reshape(total, shape=(), name="loss"))
+    feeds = {"x": [[0.5, -1.0, 2.0, 0.25], [1.5, 0.75, -0.5, 1.0], [-2.0, 0.1, 0.3, 0.7]]}
+    theirs = [[cell / (1 + i + j) for j, cell in enumerate(row)] for i, row in enumerate(feeds["x"])]
+    assert diagnose(g, feeds, {"y": theirs}, pairs=False).verdict == "unexplained"

@@ -248,7 +248,7 @@ class Judge:
         """Whether a tensor, or one row of it, is about what was observed."""
         theirs, loose = self.observed[place].rows, self.loose[place]
         if row is not None:
-            return near(value[0], theirs[row], loose[row])
+            return isinstance(value, list) and near(value[0], theirs[row], loose[row])
         rows = rows_of(value, self.ranks[place])
         return len(rows) == len(theirs) and all(map(near, rows, theirs, loose))
 
