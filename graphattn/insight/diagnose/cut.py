@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...core.errors import GraphError
 from ...core.graph import Graph, Node, Ref
 from ...core.op import find
 from ...passes.rebuild import Rebuild
@@ -47,9 +48,12 @@ def cut(graph: Graph, names: Sequence[str]) -> tuple[Graph, dict[str, str], dict
 
 def uncut(rewrite: Rewrite, whole: Graph, stands: Mapping[Ref, Ref]) -> Rewrite:
     """The same change to the whole graph: who read an observed tensor reads what stands for it after the
-    change, and what was added to the tensor itself still does."""
+    change, and what was added to the tensor itself still does. Raises a `GraphError` where a tensor would be what
+    was observed of itself."""
     if not stands:
         return rewrite
+    if any(stands.get(b) == a for a, b in rewrite.went.items()):
+        raise GraphError("a tensor would be what was observed of itself")
     changed = Rewrite({}, {a: stands.get(b, b) for a, b in rewrite.went.items() if a not in stands})
 
     def read(node: Node, seen: Mapping[Ref, Ref]) -> Node:
