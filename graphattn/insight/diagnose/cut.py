@@ -48,8 +48,8 @@ def cut(graph: Graph, names: Sequence[str]) -> tuple[Graph, dict[str, str], dict
 
 def uncut(rewrite: Rewrite, whole: Graph, stands: Mapping[Ref, Ref]) -> Rewrite:
     """The same change to the whole graph: who read an observed tensor reads what stands for it after the
-    change, and what was added to the tensor itself still does. Raises a `GraphError` where a tensor would be what
-    was observed of itself."""
+    change, and what was added to the tensor itself still does. Raises a `GraphError` where a tensor would be
+    what was observed of itself."""
     if not stands:
         return rewrite
     if any(stands.get(b) == a for a, b in rewrite.went.items()):

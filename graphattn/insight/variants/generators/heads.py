@@ -81,14 +81,14 @@ def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
             if _differ(order, refs):
                 step = the(intended, group)
                 words, price = f"with {called} of {step} {told}", 1.1 if told in BLOCKS else 1.3
-                told = group
+                about = group
                 if len(set(order)) == len(series):  # one for all, or for the other of two, one behind the other
                     moved = tuple(n.name for n, new, old in zip(nodes, order, refs, strict=True) if new != old)
                     serial = len(moved) == 1 and intended.depends(group[-1], on=group[0])
-                    told, everywhere = (moved, "") if serial else (group, ", in all of them")
-                    words = f"with {tensors(intended, order)} as {called} of {the(intended, told)}{everywhere}"
+                    about, everywhere = (moved, "") if serial else (group, ", in all of them")
+                    words = f"with {tensors(intended, order)} as {called} of {the(intended, about)}{everywhere}"
                     price = 1.32  # where a composite is told otherwise, that is plainer
-                yield Variant("dealt", words, price, told, one(intended, _deal(nodes, slot, order)))
+                yield Variant("dealt", words, price, about, one(intended, _deal(nodes, slot, order)))
 
 
 def _by_producer(intended: Intended, refs: Sequence[Ref | None]) -> list[list[int]]:
