@@ -68,7 +68,7 @@ def _within(hit: Hit, other: Hit) -> bool:
 
 def _changed(hit: Hit) -> set[str]:
     """The nodes of the rewrite that are other than the intended graph's."""
-    known = hit.level.intended.graph.nodes
+    known = hit.level.intended.nodes
     return {name for name, node in hit.rewrite.nodes.items() if known.get(name) != node}
 
 

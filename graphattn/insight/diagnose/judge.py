@@ -82,14 +82,14 @@ def moving(
         if node.op.moves or not node.operands:
             return value
         ref = node.operands[0]
-        longest = 1 if ref is None or ref.node not in intended.graph.nodes else _longest(intended, ref)
+        longest = 1 if ref is None or ref.node not in intended.nodes else _longest(intended, ref)
         return _moved(value, random, accuracy.computed * (1.0 + math.sqrt(longest) / 4), 0.0)
 
     return move
 
 
 def _longest(intended: Intended, ref: Any) -> int:
-    outputs = intended.graph.nodes[ref.node].outputs
+    outputs = intended.nodes[ref.node].outputs
     return max(1, outputs[min(ref.port, len(outputs) - 1)].shape[-1:][0] if outputs[0].rank else 1)
 
 

@@ -110,7 +110,7 @@ class Level:
         several alike, and the unlikely. Those about the nodes alone that are named, if any are."""
         if self.name == "guise" and (rest or self.judge.right):
             return []  # the guise by itself is a variant at op level
-        named = (self.about or self.intended.graph.nodes) if nodes is None else nodes
+        named = (self.about or self.intended.nodes) if nodes is None else nodes
         fresh = {name for name in named if not any(name in g.nodes for g in self.known)}
         if self.tape is not None and nodes is None:  # a rule of an op in steps of composites is one everywhere
             fresh.update(*(kind for kind in self.intended.kinds if not fresh.isdisjoint(kind)))
@@ -123,7 +123,7 @@ class Level:
         """Those that leave a number open, by price: of what is likely."""
         if self.name not in ("op", "primitive") or not numbers_tell(self.judge):
             return []
-        fresh = [name for name in self.intended.graph.nodes if not any(name in g.nodes for g in self.known)]
+        fresh = [name for name in self.intended.nodes if not any(name in g.nodes for g in self.known)]
         return self._found(NUMBERS, False, fresh)
 
     def _found(self, generators: Sequence[Generator], rest: bool, fresh: Collection[str]) -> list[Variant]:
@@ -181,7 +181,7 @@ def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[st
     intended = Intended(op, feeds)
     done: set[str] = set()
     for group in intended.groups:
-        if intended.graph.nodes[group[0]].op.guises and done.isdisjoint(group):
+        if intended.nodes[group[0]].op.guises and done.isdisjoint(group):
             done.update(group)
             for guise, rewrite in guises(intended, group):
                 if nan or not guise.only_nan:

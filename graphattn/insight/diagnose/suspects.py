@@ -88,7 +88,7 @@ def most_telling(level: Level, rewrites: Sequence[Rewrite]) -> str | None:
 def halfway(level: Level) -> str | None:
     """The tensor that has as many steps before it as after it."""
     intended, refs = level.intended, _between(level)
-    steps = [name for name, node in intended.graph.nodes.items() if node.operands]
+    steps = [name for name, node in intended.nodes.items() if node.operands]
     before = [sum(intended.depends(ref.node, on=name) for name in steps) for ref in refs]
     if not refs:
         return None
@@ -102,7 +102,7 @@ def _between(level: Level) -> list[Ref]:
     seen = {ref.node for ref in level.judge.refs}
     return [
         Ref(name, port)
-        for name, node in intended.graph.nodes.items()
+        for name, node in intended.nodes.items()
         if node.operands and name not in seen
         for port, spec in enumerate(node.outputs)
         if spec.kind == "float"

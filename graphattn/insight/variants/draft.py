@@ -15,13 +15,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import GraphError
 from ...core.graph import Graph, Node, Ref
 from ...core.op import Op, find
 from ...passes.rebuild import Rebuild
 from .intended import Intended
+
+if TYPE_CHECKING:
+    from .edit import Edit
 
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
@@ -35,10 +38,18 @@ class Draft:
         self.nodes: dict[str, Node] = {}
         self.went: dict[Ref, Ref] = {}
         self.open: list[tuple[str, str]] = []
+        self.asked: set[str | Ref] = set()
+        """The records and tensors of which was asked how they are now."""
 
     def node(self, name: str) -> Node:
         """The record of that name as it is now."""
+        self.asked.add(name)
         return self.nodes.get(name) or self.intended.nodes[name]
+
+    def now(self, ref: Ref) -> Ref:
+        """What stands for a tensor as it is now."""
+        self.asked.add(ref)
+        return self.went.get(ref, ref)
 
     def change(
         self, node: Node, op: Op | None = None, operands: Sequence[Ref | None] | None = None,
@@ -101,8 +112,8 @@ class Draft:
         """Leave a number open: an attribute of a record."""
         self.open.append((name, attribute))
 
-    def done(self) -> Rewrite:
-        return Rewrite(self.nodes, self.went, tuple(self.open))
+    def done(self, edits: Sequence[Edit] = ()) -> Rewrite:
+        return Rewrite(self.nodes, self.went, tuple(self.open), frozenset(self.asked), tuple(edits))
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,15 @@ class Rewrite:
     went: Mapping[Ref, Ref]
     open: tuple[tuple[str, str], ...] = ()
     """(name of a record, its attribute) where a number stands that is open: see `solve`."""
+    asked: frozenset[str | Ref] = frozenset()
+    """What the change depends on: the records and tensors of which it was asked how they are."""
+    edits: tuple[Edit, ...] = ()
+    """What it is made of, if it is made of edits of single nodes side by side."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it is known that no result of what it changes has another shape."""
+        return bool(self.edits) and all(edit.keeps for edit in self.edits)
 
     def at(self, number: float) -> Rewrite:
         """The same with the number that was open."""

@@ -143,7 +143,7 @@ class Intended:
     def users(self) -> dict[Ref, list[tuple[str, int]]]:
         """Who reads each tensor: (node, slot)."""
         users: dict[Ref, list[tuple[str, int]]] = {}
-        for node in self.graph.nodes.values():
+        for node in self.nodes.values():
             for slot, ref in enumerate(node.operands):
                 if ref is not None:
                     users.setdefault(ref, []).append((node.name, slot))
@@ -153,7 +153,7 @@ class Intended:
     def below(self) -> dict[str, int]:
         """For each node, itself and all that depends on it, as bits by place in the order."""
         below: dict[str, int] = {name: 1 << place for name, place in self.order.items()}
-        for node in reversed(list(self.graph.nodes.values())):
+        for node in reversed(list(self.nodes.values())):
             for ref in node.operands:
                 if ref is not None:
                     below[ref.node] |= below[node.name]
@@ -189,7 +189,7 @@ class Intended:
     def _neighbours(self) -> dict[str, list[str]]:
         """Who reads a node, and whom it reads."""
         found: dict[str, list[str]] = {name: [] for name in self.order}
-        for node in self.graph.nodes.values():
+        for node in self.nodes.values():
             for ref in node.operands:
                 if ref is not None:
                     found[node.name].append(ref.node)
@@ -203,7 +203,7 @@ class Intended:
     @cached_property
     def _known(self) -> int:
         """The nodes that depend on nothing that is fed, as bits by place in the order."""
-        fed = self.all_below(node.name for node in self.graph.nodes.values() if node.op.fed)
+        fed = self.all_below(node.name for node in self.nodes.values() if node.op.fed)
         return ~fed
 
     def is_known(self, name: str) -> bool:
@@ -226,7 +226,7 @@ class Intended:
     def alike(self) -> dict[Shape, list[Ref]]:
         """The tensors of each shape and kind, in the order of the graph."""
         alike: dict[Shape, list[Ref]] = {}
-        for node in self.graph.nodes.values():
+        for node in self.nodes.values():
             for port, spec in enumerate(node.outputs):
                 alike.setdefault((spec.shape, spec.kind), []).append(Ref(node.name, port))
         return alike
@@ -235,7 +235,7 @@ class Intended:
     def scoped(self) -> dict[tuple[str | None, str], list[Node]]:
         """The nodes of each scope, by op."""
         found: dict[tuple[str | None, str], list[Node]] = {}
-        for node in self.graph.nodes.values():
+        for node in self.nodes.values():
             found.setdefault((node.scope, node.op.name), []).append(node)
         return found
 
@@ -257,7 +257,7 @@ class Intended:
     @cached_property
     def groups(self) -> list[Group]:
         """Every role, every kind, each node by itself."""
-        return [*self.roles, *self.kinds, *((name,) for name in self.graph.nodes)]
+        return [*self.roles, *self.kinds, *((name,) for name in self.nodes)]
 
     @cached_property
     def groups_of(self) -> dict[int, list[Group]]:
@@ -270,7 +270,7 @@ class Intended:
     @cached_property
     def siblings(self) -> dict[str, Group]:
         """The largest role of each node."""
-        found: dict[str, Group] = {name: (name,) for name in self.graph.nodes}
+        found: dict[str, Group] = {name: (name,) for name in self.nodes}
         for group in self.roles:
             for name in group:
                 if len(found[name]) < len(group):
@@ -295,7 +295,7 @@ class Intended:
         place = self.order[node.name]
         found = [
             other
-            for other in self.graph.nodes.values()
+            for other in self.nodes.values()
             if other.op is node.op and other is not node and len(other.operands) == len(specs)
             and [None if ref is None else self.shape(ref) for ref in other.operands] == specs
         ]  # fmt: skip
@@ -319,6 +319,16 @@ class Intended:
         return sizes_of(self)
 
 
+def called(intended: Intended, record: Node, given: Sequence[Spec | None]) -> Call:
+    """How a record is evaluated: as in the graph, if only its operands come from elsewhere."""
+    before = intended.nodes.get(record.name)
+    if before is not None and record.op is before.op and record.attributes is before.attributes:
+        call = intended.call_of(record.name)
+        if alike(call.operands, given):
+            return call
+    return intended.call(record.op, given, record.attributes)
+
+
 def _call(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Call | GraphError:
     try:
         return Call(op, specs, attributes)
@@ -328,13 +338,23 @@ def _call(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -
         return GraphError(str(error))
 
 
+def alike(these: Sequence[Spec | None], those: Sequence[Spec | None]) -> bool:
+    """Whether specs are of the same shapes and kinds."""
+    if len(these) != len(those):
+        return False
+    for a, b in zip(these, those):  # an inner loop of a search
+        if a is not b and (a is None or b is None or a.shape != b.shape or a.kind != b.kind):
+            return False
+    return True
+
+
 def call_key(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any]) -> Any:
     """What a call depends on; attributes by their text, since False == 0 == 0.0. None for a node without
     operands, which is evaluated once."""
     if not specs:
         return None
-    shapes = tuple(None if spec is None else (spec.shape, spec.kind) for spec in specs)
+    shapes = tuple([None if spec is None else (spec.shape, spec.kind) for spec in specs])
     return op.name, shapes, repr(attributes) if attributes else ""
 
 
-__all__ = ["Call", "Intended", "call_key"]
+__all__ = ["Call", "Intended", "alike", "call_key", "called"]

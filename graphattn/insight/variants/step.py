@@ -119,9 +119,9 @@ def _kind(value: Any) -> str:
 
 def _variants(intended: Intended, small: Graph, feeds: Mapping[str, Any], node: str) -> list[Variant]:
     """Variants of the step, and of what it is made of, by price."""
-    near = {node, *(ref.node for ref in intended.graph.nodes[node].operands if ref is not None)}
+    near = {node, *(ref.node for ref in intended.nodes[node].operands if ref is not None)}
     found = list(variants(intended, near))
-    if intended.graph.nodes[node].op.coarser("primitive"):
+    if intended.nodes[node].op.coarser("primitive"):
         fine = Intended(small.at("primitive"), feeds, coarse=small)
         inside = [name for name in fine.graph.nodes if name not in small.nodes]
         for variant in variants(fine, inside):

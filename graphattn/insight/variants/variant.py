@@ -17,6 +17,7 @@ from ...core.axes import Spec
 from ...core.graph import Node, Ref
 from ...core.interpreter import padded
 from .draft import Draft, Rewrite
+from .edit import Edit, made
 from .intended import Intended
 from .structure.groups import Group, inside, spoken
 
@@ -103,25 +104,25 @@ Generator = Callable[[Intended, Group], Iterator[Variant]]
 
 def each(kind: str, options: Options, intended: Intended, group: Group) -> Iterator[Variant]:
     """What may be done to every node of a group alike."""
-    nodes = [intended.nodes[name] for name in group]
-    tables = [_table(options, intended, node) for node in nodes]
-    first, *others = tables
-    for key, option in first.items():
+    first, *others = tables = [_table(options, intended, intended.nodes[name]) for name in group]
+    for key, (option, _) in first.items():
         if not others and option.several:
             continue
         if not others or all(key in table for table in others):
             alike = [table[key] for table in tables]
-            words = partial(_phrase, intended, group, alike)
-            make = partial(_made, intended, nodes, alike)
+            words = partial(_phrase, intended, group, [option for option, _ in alike])
+            make = partial(made, [edit for _, edit in alike])
             later = option.later if others else 0.0
             yield Variant(kind, words, option.price, group, make, number=option.number, later=later)
 
 
-def _table(options: Options, intended: Intended, node: Node) -> dict[object, Option]:
-    """What may be done to one node, by key: asked once, though the node is in several groups."""
+def _table(options: Options, intended: Intended, node: Node) -> dict[object, tuple[Option, Edit]]:
+    """What may be done to one node, by key: asked and made once, though the node is in several groups."""
     key = (options, node.name)
     if key not in intended.options:
-        intended.options[key] = {option.key: option for option in options(intended, node)}
+        intended.options[key] = {
+            option.key: (option, Edit(intended, node, option.apply)) for option in options(intended, node)
+        }
     return intended.options[key]
 
 
@@ -144,7 +145,7 @@ SLOT = re.compile(r"\{(\d+)\}")
 
 def _operand(intended: Intended, group: Group, slot: int) -> str:
     """An operand of the nodes of a group: the tensors, or what it is called in a kind of step."""
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     refs = [node.operands[slot] if slot < len(node.operands) else None for node in nodes]
     told = tensors(intended, refs)
     if None in refs or (group in intended.kinds and len(told) > LONG):
@@ -155,14 +156,6 @@ def _operand(intended: Intended, group: Group, slot: int) -> str:
 def tensors(intended: Intended, refs: Iterable[Ref | None]) -> str:
     """The names of tensors, each once, as one."""
     return spoken(tuple(dict.fromkeys(tensor(intended, ref) for ref in refs if ref is not None)))
-
-
-def _made(intended: Intended, nodes: Sequence[Node], alike: Sequence[Option]) -> Rewrite:
-    """The rewrite of an option for each node of a group."""
-    draft = Draft(intended)
-    for node, option in zip(nodes, alike, strict=True):
-        option.apply(draft, node)
-    return draft.done()
 
 
 def one(intended: Intended, act: Callable[[Draft], None]) -> Callable[[], Rewrite]:
@@ -179,7 +172,7 @@ def one(intended: Intended, act: Callable[[Draft], None]) -> Callable[[], Rewrit
 def the(intended: Intended, group: Group) -> str:
     """How a sentence calls a step: `the scale head*.scaled (÷ √6)`."""
     told = bare_the(intended, group)
-    notes = {noted(intended, intended.graph.nodes[name]) for name in group}
+    notes = {noted(intended, intended.nodes[name]) for name in group}
     (note,) = notes if len(notes) == 1 and not intended.kinds.get(group) else ("",)
     note = BLANKS.sub(", ", note)  # as many as a diagram has between two notes
     return f"{told} ({note})" if note else told
@@ -190,7 +183,7 @@ def bare_the(intended: Intended, group: Group) -> str:
     `the divide mean.quotient of the RMSNorm norm`."""
     if intended.kinds.get(group):
         return intended.kinds[group]
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     if nodes[0].op.fed:
         return spoken(group)
     titles = dict.fromkeys(_title(node) for node in nodes)
@@ -227,15 +220,15 @@ def through(intended: Intended, node: Node) -> list[int]:
 
 def maker(intended: Intended, ref: Ref) -> str:
     """What made a tensor, but for steps that only lay it out otherwise."""
-    node = intended.graph.nodes[ref.node]
+    node = intended.nodes[ref.node]
     while node.op.moves and len(node.operands) == 1 and node.operands[0] is not None:
-        node = intended.graph.nodes[node.operands[0].node]
+        node = intended.nodes[node.operands[0].node]
     return node.name
 
 
 def of_parameters(intended: Intended, node: Node) -> bool:
     """Whether a step is a parameter, or takes known parts of parameters: learned positions."""
-    makers = [intended.graph.nodes[ref.node] for ref in node.operands if ref is not None] or [node]
+    makers = [intended.nodes[ref.node] for ref in node.operands if ref is not None] or [node]
     fed = [maker.op for maker in makers if not intended.is_known(maker.name)]
     return bool(fed) and all(op.fed and op.drawn == "inside" for op in fed)
 

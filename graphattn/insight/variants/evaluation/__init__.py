@@ -19,7 +19,7 @@ from ....core.axes import Spec
 from ....core.errors import GraphError
 from ....core.graph import Node, Ref
 from ..draft import Rewrite
-from ..intended import Call, Intended
+from ..intended import Call, Intended, alike, called
 from ..structure.rows import carry, row_of
 from .node_by_node import Disturb, NodeByNode
 from .sieve import Sieve
@@ -51,19 +51,21 @@ def sifted(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, s
     refs = (rewrite.now(wanted),)
     planned = _Planned(intended, rewrite.nodes, refs, row)
     sieve.way.clear()
+    sifting = sieve if refs == (wanted,) else None
+    if sifting is not None and not sieve.reaches(planned.tail) and rewrite.keeps:
+        return None
     if not planned.prepare():
         return NodeByNode(intended, rewrite.nodes).values(refs, row)[0]
-    return planned.results()[0] if planned.run(sieve if refs == (wanted,) else None) else None
+    return planned.results()[0] if planned.run(sifting) else None
 
 
 def reaches(intended: Intended, rewrite: Rewrite, wanted: Ref, row: int | None, sieve: Sieve) -> bool:
     """Whether a variant may move a tensor as far as a sieve asks, whatever the numbers in it."""
     refs = (rewrite.now(wanted),)
     planned = _Planned(intended, rewrite.nodes, refs, row)
-    if not planned.prepare() or refs != (wanted,):
+    if refs != (wanted,) or not planned.prepare():
         return True
-    early = sieve.early(planned.tail)
-    return early is None or bool(early.along)
+    return sieve.reaches(planned.tail)
 
 
 class _Planned:
@@ -76,7 +78,7 @@ class _Planned:
         self.records = records
         self.refs = refs
         self.row = row
-        self.changed = frozenset(name for name in records if name in intended.order)
+        self.changed = frozenset(records.keys() & intended.order.keys())
         self.tail = tail_of(intended, self.changed, refs, row)
         self.order: list[Item] = []
         """What is computed before the tail, in this order."""
@@ -106,7 +108,7 @@ class _Planned:
                 stack += missing
                 continue
             if isinstance(item, str):
-                calls[item] = self._call(records[item], given)
+                calls[item] = called(self.intended, records[item], given)
             elif self._reshaped(self._tail_to(item)):
                 return False
             else:
@@ -138,22 +140,13 @@ class _Planned:
                 given.append(known[ref])
         return given, missing
 
-    def _call(self, record: Node, given: list[Spec | None]) -> Call:
-        """How a node is called: as in the intended graph, if only its operands come from elsewhere."""
-        before = self.intended.nodes.get(record.name)
-        if before is not None and record.op is before.op and record.attributes is before.attributes:
-            call = self.intended.call_of(record.name)
-            if _alike(call.operands, given):
-                return call
-        return self.intended.call(record.op, given, record.attributes)
-
     def _reshaped(self, tail: Tail) -> bool:
         """Whether a changed node that a tail reads has results of other shapes."""
         calls, nodes = self.calls, self.intended.nodes
         for name in tail.read:
             made, before = calls[name], nodes[name].outputs
             assert made is not None
-            if made.outputs is not before and not _alike(made.outputs, before):
+            if made.outputs is not before and not alike(made.outputs, before):
                 return True
         return False
 
@@ -252,13 +245,3 @@ class _Planned:
 
     def results(self) -> list[Any]:
         return [self._value(ref, self.row is not None and self._spec(ref).rank > 1) for ref in self.refs]
-
-
-def _alike(these: Sequence[Spec | None], those: Sequence[Spec | None]) -> bool:
-    """Whether specs are of the same shapes and kinds."""
-    if len(these) != len(those):
-        return False
-    for a, b in zip(these, those):  # an inner loop of a search
-        if a is not b and (a is None or b is None or a.shape != b.shape or a.kind != b.kind):
-            return False
-    return True

@@ -24,7 +24,7 @@ class NodeByNode:
         self.intended = intended
         self.records = records
         self.disturb = disturb
-        self.nodes = intended.graph.nodes
+        self.nodes = intended.nodes
         self.dirty = intended.all_below(name for name in records if name in intended.order)
         self.done: Values = {}
         self.calls: dict[str, Call] = {}

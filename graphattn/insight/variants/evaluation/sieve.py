@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from operator import mul, sub
 from typing import Any, NamedTuple
@@ -111,14 +111,20 @@ class Sieve:
             self.tails[tail] = None if self.difference is None else self._early(tail)
         return self.tails[tail]
 
+    def reaches(self, tail: Tail) -> bool:
+        """Whether the difference may come of a change above a tail."""
+        early = self.early(tail)
+        return early is None or bool(early.along)
+
     def _early(self, tail: Tail) -> Early | None:
         place = self._narrowest(tail)
         if place is None:
             return None
         born = {result: count for count, step in enumerate(tail.steps, 1) for result in step.results}
         turn = {name: turn for turn, name in enumerate(tail.heads)}
-        waist = tail.waists[place]
-        waist = tuple(sorted(waist, key=lambda result: (born.get(result, 0), turn.get(result[0].node, 0))))
+        waist = tuple(
+            sorted(tail.waist(place), key=lambda result: (born.get(result, 0), turn.get(result[0].node, 0)))
+        )
         if waist not in self.told:
             self.told[waist] = self._told(tail, place, waist)
         found = self.told[waist]
@@ -137,10 +143,11 @@ class Sieve:
         for place in reversed(range(len(tail.steps))):
             if not tail.steps[place].linear or not tail.wanted[0][1]:
                 break
-            specs = [self.intended.spec(ref) for ref, _ in tail.waists[place]]
+            waist = tail.waist(place)
+            specs = [self.intended.spec(ref) for ref, _ in waist]
             cells = sum(
                 spec.size // spec.shape[-2] if single else spec.size
-                for spec, (_, single) in zip(specs, tail.waists[place], strict=True)
+                for spec, (_, single) in zip(specs, waist, strict=True)
             )
             if cells <= fewest and all(spec.kind == "float" for spec in specs):
                 best, fewest = place, cells
@@ -204,7 +211,15 @@ class Sieve:
 
 def _moved(along: Along, values: Values) -> list[float]:
     """How far each cell moves the row that moves it at all."""
-    return [x * y for result, own in along for x, y in zip(own, nested.flat(values[result])) if x]
+    return [x * y for result, own in along for x, y in zip(own, _cells(values[result])) if x]
+
+
+def _cells(value: Any) -> Iterable[float]:
+    """All cells: mostly those of one row."""
+    match value:
+        case [[float(), *_] as row]:
+            return row
+    return nested.flat(value)
 
 
 def _across(row: Sequence[float], basis: Sequence[Sequence[float]]) -> Sequence[float]:

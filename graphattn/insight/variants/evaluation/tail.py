@@ -58,34 +58,30 @@ class Tail:
     dirty: int
     """All that lies below the change, as bits by place in the order."""
     heads: dict[str, bool]
-    """Which of the changed nodes it reads, those first that it reads first: whether one row will do."""
+    """Which of the changed nodes are asked for: whether one row will do."""
+    read: list[str]
+    """Those that the steps read; they are the first of all, in this order."""
     steps: list[Step]
     wanted: list[Result]
     row: int | None
 
     @cached_property
-    def read(self) -> list[str]:
-        """The heads that the steps read."""
-        read = {ref.node for step in self.steps for _, (ref, _), _ in step.open}
-        return [name for name in self.heads if name in read]
-
-    @cached_property
-    def waists(self) -> list[tuple[Result, ...]]:
-        """For each step, the results that it and all that follow need of what comes before."""
+    def _spans(self) -> list[tuple[Result, int, int]]:
+        """(result, the step that makes it, the last that reads it), for all that steps need of others."""
         born = {result: place for place, step in enumerate(self.steps) for result in step.results}
         last = {result: place for place, step in enumerate(self.steps) for _, result, _ in step.open}
         last.update(dict.fromkeys(self.wanted, len(self.steps)))
-        spans = [(result, born.get(result, -1), until) for result, until in sorted(last.items())]
-        return [
-            tuple(result for result, since, until in spans if since < place <= until)
-            for place in range(len(self.steps))
-        ]
+        return [(result, born.get(result, -1), until) for result, until in sorted(last.items())]
+
+    def waist(self, place: int) -> tuple[Result, ...]:
+        """The results that a step and all that follow need of what comes before."""
+        return tuple([result for result, since, until in self._spans if since < place <= until])
 
     @cached_property
     def gates(self) -> list[tuple[Result, ...]]:
         """The waists that are worth a look: before the first step, and where several tensors have become one;
         () for all other steps."""
-        waists = self.waists
+        waists = list(map(self.waist, range(len(self.steps))))
         return [
             waist if not place or (len(waist) == 1 < len(waists[place - 1])) else ()
             for place, waist in enumerate(waists)
@@ -143,9 +139,10 @@ def _planned(intended: Intended, changed: frozenset[str], refs: tuple[Ref, ...],
     steps = [_step(intended, unit, made_by, single, row) for unit in units]
     wanted = [(ref, single[made_by[ref]]) for ref in refs if ref in made_by]
     own = {unit.name for unit in units}
-    read = dict.fromkeys(ref.node for step in steps for _, (ref, _), _ in step.open)
-    heads = {name: single[name] for name in (*read, *single) if name in single and name not in own}
-    return Tail(intended.all_below(changed), heads, steps, wanted, row)
+    reads = dict.fromkeys([ref.node for step in steps for _, (ref, _), _ in step.open])
+    read = [name for name in reads if name in single and name not in own]
+    heads = {name: single[name] for name in (*read, *single) if name not in own}
+    return Tail(intended.all_below(changed), heads, read, steps, wanted, row)
 
 
 def _units(
@@ -185,7 +182,7 @@ def _every_maker(intended: Intended, ref: Ref) -> Iterator[Unit]:
         call = intended.call(scope.op, intended.graph.operand_specs(scope.operands), scope.attributes)
         place = min(intended.order[result.node] for result in scope.outputs)
         yield Unit(scope.name, place, call, scope.operands, scope.outputs)
-    node = intended.graph.nodes[ref.node]
+    node = intended.nodes[ref.node]
     results = tuple(Ref(node.name, port) for port in range(len(node.ports)))
     yield Unit(node.name, intended.order[node.name], intended.call_of(node.name), node.operands, results)
 

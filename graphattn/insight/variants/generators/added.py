@@ -46,7 +46,7 @@ def _left_to_maker(intended: Intended, node: Node) -> bool:
     if not node.op.moves or not node.operands:
         return False
     return not any(
-        intended.graph.nodes[ref.node].op.fed and len(intended.users[ref]) > 1
+        intended.nodes[ref.node].op.fed and len(intended.users[ref]) > 1
         and intended.spec(ref).kind == "float"
         for ref in node.operands if ref is not None
     )  # fmt: skip
@@ -81,7 +81,7 @@ def _normalized(intended: Intended, node: Node) -> Iterator[Option]:
 
 def _cosines(intended: Intended, node: Node) -> Iterator[Option]:
     """Products of what has the length 1, where they are scaled: these, or what is scaled no more."""
-    users = [intended.graph.nodes[name] for name, _ in intended.users.get(Ref(node.name), ())]
+    users = [intended.nodes[name] for name, _ in intended.users.get(Ref(node.name), ())]
     scales = [user for user in users if user.op.family == "scale" and user.op.linear]
     if node.op.family != "matmul" or len(node.operands) != 2 or not scales:
         return
@@ -145,7 +145,7 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
         for way, value, told, price in () if later else constants(intended, width):
             words = f"with {{the}} {told}" + (f", part {port}" if port else "")
             yield Option((port, way, value), words, price, _applying("scale", port, {way: value}))
-        if any(intended.graph.nodes[name].op.name in ("sin", "cos") for name, _ in intended.users.get(ref, ())):
+        if any(intended.nodes[name].op.name in ("sin", "cos") for name, _ in intended.users.get(ref, ())):
             for way, told in (("multiply", "as degrees, not radians"), ("divide", "turned into degrees")):
                 words = f"with {{the}} {told}"
                 yield Option((port, way, "°"), words, 1.5, _applying("scale", port, {way: math.pi / 180}))
@@ -159,7 +159,7 @@ def _factors(intended: Intended, node: Node) -> Iterator[Option]:
 
 def _scaled(intended: Intended, node: Node) -> Iterator[Option]:
     """Rows of a table of parameters, or the whole table, times √d: an embedding, and the head tied to it."""
-    users = [intended.graph.nodes[name] for name, _ in intended.users.get(Ref(node.name), ())]
+    users = [intended.nodes[name] for name, _ in intended.users.get(Ref(node.name), ())]
     is_table = node.op.drawn == "inside" and any(_picks(intended, user) for user in users)
     if not is_table and not _picks(intended, node):
         return
@@ -175,7 +175,7 @@ def _picks(intended: Intended, node: Node) -> bool:
     """Whether a step takes rows of parameters by whole numbers."""
     refs = [ref for ref in node.operands if ref is not None]
     kinds = {intended.spec(ref).kind for ref in refs}
-    inside = any(intended.graph.nodes[ref.node].op.drawn == "inside" for ref in refs)
+    inside = any(intended.nodes[ref.node].op.drawn == "inside" for ref in refs)
     return node.op.moves and node.outputs[0].kind == "float" and "int" in kinds and inside
 
 
@@ -191,7 +191,7 @@ def _hands_on(intended: Intended, ref: Ref) -> bool:
     users = intended.users.get(ref, ())
     if len(users) != 1 or ref in [tensor.ref for tensor in intended.graph.outputs.values()]:
         return False
-    user, slot = intended.graph.nodes[users[0][0]], users[0][1]
+    user, slot = intended.nodes[users[0][0]], users[0][1]
     if user.op.moves or len(user.ports) > 1:
         return False
     specs = padded(user.op, intended.graph.operand_specs(user.operands))

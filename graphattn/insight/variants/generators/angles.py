@@ -31,7 +31,7 @@ class Turn(NamedTuple):
 def angles(intended: Intended, group: Group) -> Iterator[Variant]:
     if len(group) != 2:
         return
-    cos, sin = (intended.graph.nodes[name] for name in group)
+    cos, sin = (intended.nodes[name] for name in group)
     turn = _turn(intended, cos, sin)
     if turn is not None and turn.first[0] > 1:
         cos, sin = sin, cos

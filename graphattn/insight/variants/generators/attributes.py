@@ -62,7 +62,7 @@ def _axis(intended: Intended, node: Node, axis: int | None) -> str:
 
 def _alike(intended: Intended, node: Node) -> Iterator[Option]:
     """What differs from one of a role to the next is alike in all: one base, one window for every layer."""
-    siblings = [intended.graph.nodes[name].attributes for name in intended.siblings[node.name]]
+    siblings = [intended.nodes[name].attributes for name in intended.siblings[node.name]]
     for name in node.attributes:
         if name in NOMINAL or name == "value":
             continue
@@ -75,7 +75,7 @@ def _alike(intended: Intended, node: Node) -> Iterator[Option]:
 def _own_table(intended: Intended, node: Node) -> Iterator[Option]:
     """A table that several steps share, made otherwise for one of them: keys whose positions count from 1."""
     for source in dict.fromkeys(maker(intended, ref) for ref in node.operands if ref is not None):
-        table = intended.graph.nodes[source]
+        table = intended.nodes[source]
         if table.operands or table.op.fed or node.op.moves or len(_readers(intended, source)) < 2:
             continue
         for name, value in table.attributes.items():
@@ -99,10 +99,10 @@ def _readers(intended: Intended, source: str) -> set[str]:
     """Who reads a table, laid out otherwise or not."""
     found, todo = set[str](), [source]
     while todo:
-        node = intended.graph.nodes[todo.pop()]
+        node = intended.nodes[todo.pop()]
         for port in range(len(node.ports)):
             for name, _ in intended.users.get(Ref(node.name, port), ()):
-                reader = intended.graph.nodes[name]
+                reader = intended.nodes[name]
                 if reader.op.moves and len(reader.operands) == 1:
                     todo.append(name)
                 else:

@@ -14,10 +14,10 @@ from ..variant import Option, Variant, each, one
 
 def axes(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("axes", _by_sequence, intended, group)
-    if all(_is_batch(intended.graph.nodes[name]) for name in group):
+    if all(_is_batch(intended.nodes[name]) for name in group):
         yield from _exchanged(intended, group)
-        lead = intended.graph.nodes[group[0]].outputs[0].shape[:2]
-        given = [n for n in intended.graph.nodes.values() if _is_batch(n) and n.outputs[0].kind == "float"]
+        lead = intended.nodes[group[0]].outputs[0].shape[:2]
+        given = [n for n in intended.nodes.values() if _is_batch(n) and n.outputs[0].kind == "float"]
         batches = tuple(node.name for node in given if node.outputs[0].shape[:2] == lead)
         if len(batches) > 1 and group == batches[:1]:
             yield from _exchanged(intended, batches)
@@ -49,7 +49,7 @@ def _is_batch(node: Node) -> bool:
 
 def _exchanged(intended: Intended, group: Group) -> Iterator[Variant]:
     """The first two axes of inputs, and of all that has them: in between they are taken for each other."""
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     (lead, *others) = {node.outputs[0].shape[:2] for node in nodes}
     if others or lead[0] < 2:
         return
@@ -61,7 +61,7 @@ def _exchanged(intended: Intended, group: Group) -> Iterator[Variant]:
             turned = draft.add("transpose", [Ref(node.name)], turn, near=node, name="turned")
             draft.redirect(Ref(node.name), turned, apart_from=(turned.node,))
             del draft.went[Ref(node.name)]
-        for node in intended.graph.nodes.values():
+        for node in intended.nodes.values():
             for port, spec in enumerate(node.outputs):
                 if not node.op.fed and spec.rank == 3 and spec.shape[:2] == lead:
                     ref = Ref(node.name, port)

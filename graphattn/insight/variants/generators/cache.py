@@ -21,7 +21,7 @@ Join = Callable[[Draft, Node, Ref, Ref], Sequence[Ref]]
 def cache(intended: Intended, group: Group) -> Iterator[Variant]:
     if len(group) != 1:
         return
-    node = intended.graph.nodes[group[0]]
+    node = intended.nodes[group[0]]
     if not _is_cache(intended, node):
         return
     together = _twins(intended, node)
@@ -40,7 +40,7 @@ def _is_cache(intended: Intended, node: Node) -> bool:
     if len(node.ports) != 1 or len(node.operands) != 2 or None in node.operands or not node.op.moves:
         return False
     past, new = (ref for ref in node.operands if ref is not None)
-    if not intended.graph.nodes[past.node].op.fed or intended.graph.nodes[new.node].op.fed:
+    if not intended.nodes[past.node].op.fed or intended.nodes[new.node].op.fed:
         return False
     rows = [intended.spec(ref).shape for ref in (past, new)]
     whole = node.outputs[0].shape
@@ -51,7 +51,7 @@ def _is_cache(intended: Intended, node: Node) -> bool:
 def _twins(intended: Intended, node: Node) -> tuple[Node, ...]:
     """The steps of one place that put as many rows together: for keys and for values."""
     return tuple(
-        other for other in intended.graph.nodes.values()
+        other for other in intended.nodes.values()
         if other.op is node.op and other.scope == node.scope and _is_cache(intended, other)
         and like(other.outputs[0], node.outputs[0])
     )  # fmt: skip
@@ -109,7 +109,7 @@ def _rows(intended: Intended, node: Node) -> Iterator[tuple[str, float, Join]]:
 def _by_heads(intended: Intended, node: Node, past: Ref) -> Iterator[tuple[str, float, Join]]:
     """The earlier rows with their heads in another order, or laid out as heads × tokens."""
     spec, cuts = intended.spec(past), intended.users.get(Ref(node.name), ())
-    heads = {len(intended.graph.nodes[name].ports) for name, _ in cuts}
+    heads = {len(intended.nodes[name].ports) for name, _ in cuts}
     for h in (h for h in heads if h > 1 and spec.rank == 2 and spec.shape[-1] % h == 0):
         shape = (spec.shape[0], spec.shape[1] // h)
 
@@ -172,7 +172,7 @@ def _columns(intended: Intended, node: Node, names: Group) -> Iterator[Variant]:
     past = node.operands[0]
     assert past is not None
     count, size = intended.spec(past).shape[-2], node.outputs[0].shape[-2]
-    softmaxes = [intended.graph.nodes[name] for name in _softmaxes(intended, names, size)]
+    softmaxes = [intended.nodes[name] for name in _softmaxes(intended, names, size)]
     if not softmaxes:
         return
     called, at = tensor(intended, past), range(size)
@@ -217,7 +217,7 @@ def _softmaxes(intended: Intended, names: Sequence[str], size: int) -> list[str]
     """The nearest softmaxes below over so many columns."""
     todo, seen, found = list(names), set(names), list[str]()
     while todo:
-        node = intended.graph.nodes[todo.pop(0)]
+        node = intended.nodes[todo.pop(0)]
         if node.op.family == "softmax":
             found += [node.name] if node.outputs[0].shape[-1] == size else []
             continue

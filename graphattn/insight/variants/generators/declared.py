@@ -25,7 +25,7 @@ from ..variant import Variant, one, the
 
 def declared(intended: Intended, group: Group) -> Iterator[Variant]:
     """What the op of a group says of how it is got wrong, and its guises, where they give another value."""
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     own = nodes[0].op
     for mistake in (*own.mistakes, *(guise for guise in own.guises if not guise.only_nan)):
         if all(template(intended, node, mistake) for node in nodes):
@@ -43,7 +43,7 @@ def _phrase(intended: Intended, group: Group, words: str) -> str:
 
 def guises(intended: Intended, group: Group) -> Iterator[tuple[Any, Rewrite]]:
     """The same nodes written in other ways: the declaration, and the rewrite, which changes no value."""
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     for guise in nodes[0].op.guises:
         if all(template(intended, node, guise) for node in nodes):
             yield guise, one(intended, _act(nodes, guise))()

@@ -17,7 +17,7 @@ Place = Callable[[int, int], tuple[int, int]]
 
 
 def folded(intended: Intended, group: Group) -> Iterator[Variant]:
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     if len(nodes) > 1 and numbered(group):
         yield from _shared(intended, group, nodes)
     if len(nodes) == 1 and len(nodes[0].operands) > 1:

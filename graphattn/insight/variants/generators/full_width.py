@@ -19,7 +19,7 @@ Make = Callable[[Draft], Ref | None]
 
 
 def full_width(intended: Intended, group: Group) -> Iterator[Variant]:
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     op, series = nodes[0].op, dict[str, list[Node]]()
     by_cell = op.family in CELLS and len(op.operands) < 3
     if len(nodes) < 2 or by_cell or op.moves or any(n.op is not op or not through(intended, n) for n in nodes):
@@ -44,7 +44,7 @@ def _cut_from(intended: Intended, node: Node) -> str:
     while slots := through(intended, now):
         ref = now.operands[slots[0]]
         assert ref is not None
-        now = intended.graph.nodes[ref.node]
+        now = intended.nodes[ref.node]
         if len(now.ports) > 1:
             return now.name
     return NUMBER.sub("*", node.name)

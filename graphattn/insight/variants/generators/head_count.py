@@ -22,7 +22,7 @@ def head_count(intended: Intended, group: Group) -> Iterator[Variant]:
     """For steps that put heads side by side."""
     found: list[Head] = []
     for name in group:
-        node = intended.graph.nodes[name]
+        node = intended.nodes[name]
         if (made := first_head(intended, node)) is not None:
             found.append((node, *made))
     if len(found) < len(group) or not all(_are_like(intended, head) for head in found):

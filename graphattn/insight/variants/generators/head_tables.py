@@ -131,7 +131,7 @@ def _turn(intended: Intended, node: Node) -> Turn | None:
     slots = tuple(
         slot for slot, ref in enumerate(node.operands)
         if slot and ref is not None and intended.spec(ref).rank > 1
-        and _is_sized(intended.graph.nodes[maker(intended, ref)])
+        and _is_sized(intended.nodes[maker(intended, ref)])
     )  # fmt: skip
     if spec.rank < 3 or not like(spec, made) or not slots:
         return None

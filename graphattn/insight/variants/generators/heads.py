@@ -19,7 +19,7 @@ STEM = re.compile(r"([a-zA-Z]+)\*")
 
 
 def heads(intended: Intended, group: Group) -> Iterator[Variant]:
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     if group in intended.kinds:
         yield from _read_across(intended, group, nodes)
         if all(_is_shared(intended, node) for node in nodes):
@@ -96,7 +96,7 @@ def _by_producer(intended: Intended, refs: Sequence[Ref | None]) -> list[list[in
     series: dict[object, list[int]] = {}
     for place, ref in enumerate(refs):
         assert ref is not None
-        several = len(intended.graph.nodes[ref.node].ports) > 1
+        several = len(intended.nodes[ref.node].ports) > 1
         series.setdefault(ref.node if several else "", []).append(place)
     return list(series.values())
 

@@ -42,7 +42,7 @@ def _is_data(intended: Intended, node: Node) -> bool:
     while not node.op.fed:
         if not node.op.moves or len(node.operands) != 1 or node.operands[0] is None:
             return False
-        node = intended.graph.nodes[node.operands[0].node]
+        node = intended.nodes[node.operands[0].node]
     return node.op.drawn != "inside"
 
 

@@ -15,7 +15,7 @@ Change = Callable[[Draft, Node, Ref], Ref]
 
 
 def masks(intended: Intended, group: Group) -> Iterator[Variant]:
-    if any(intended.is_inside(intended.graph.nodes[name]) for name in group):
+    if any(intended.is_inside(intended.nodes[name]) for name in group):
         return  # what an op sees for itself is no mask
     yield from each("mask", _tensors, intended, group)
     yield from each("mask", _uses, intended, group)
@@ -177,7 +177,7 @@ def _joined(intended: Intended, node: Node) -> Iterator[Option]:
     if found is None:
         return
     x, see = found
-    before = intended.graph.nodes[x.node]
+    before = intended.nodes[x.node]
     if before.op is not node.op or len(intended.users.get(x, ())) > 1:
         return
     earlier = _numbers_and_mask(intended, before)
@@ -215,7 +215,7 @@ def _after(intended: Intended, node: Node) -> Iterator[Node]:
         users = intended.users.get(Ref(node.name), [])
         if len(users) != 1:
             return
-        later = intended.graph.nodes[users[0][0]]
+        later = intended.nodes[users[0][0]]
         if len(later.ports) != 1 or later.outputs[0].shape != node.outputs[0].shape:
             return
         yield later

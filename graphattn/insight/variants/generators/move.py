@@ -33,7 +33,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
         side = "after" if later else "on"
         words = f"with {_step(intended, node, slot)} {side} {{new}}"
         yield Option(key, f"{words} instead", price, _doing(slot, ref), ref)
-        if key[:2] == ("before", 1) and _gathers(intended, intended.graph.nodes[source.node]):
+        if key[:2] == ("before", 1) and _gathers(intended, intended.nodes[source.node]):
             branch = "with {the} on {new} instead, inside the residual branch"
             yield Option((key, "branch"), branch, price - 0.1, _doing(slot, ref, branch=True), ref)
         if key[0] == "before" and _also_outside(intended, node, ref):
@@ -58,7 +58,7 @@ def _doing(slot: int, ref: Ref, too: bool = False, branch: bool = False, here: b
 def _step(intended: Intended, node: Node, slot: int) -> str:
     """How a sentence calls what stands elsewhere: a number that is added by its name."""
     others = [(s, ref) for s, ref in enumerate(node.operands) if s != slot and ref is not None]
-    if node.op.family == "add" and len(others) == 1 and not intended.graph.nodes[others[0][1].node].operands:
+    if node.op.family == "add" and len(others) == 1 and not intended.nodes[others[0][1].node].operands:
         return f"{{{others[0][0]}}} added"
     return "{the}"
 
@@ -68,11 +68,11 @@ def _peers(
 ) -> Iterator[tuple[tuple[object, ...], Ref]]:
     """Tensors that came about as the one did that a step stands on, but do not go through such a step in so
     many steps: (how they stand to the node among its siblings, tensor)."""
-    maker = intended.graph.nodes[source.node]
+    maker = intended.nodes[source.node]
     own = intended.siblings[node.name]
     found = 0
     for other in intended.alike[intended.shape(source)]:
-        here = intended.graph.nodes[other.node]
+        here = intended.nodes[other.node]
         if other == source or here.op is not maker.op or not intended.users.get(other) or found >= PEERS:
             continue
         if _goes_through(intended, other, node, away) or intended.depends(other.node, on=node.name):
@@ -84,16 +84,16 @@ def _peers(
 def _inputs(intended: Intended, node: Node, source: Ref) -> Iterator[Ref]:
     """Inputs of other lengths that a step with parameters may be done to as well: an encoder's output."""
     spec = intended.spec(source)
-    inside = [ref for ref in node.operands if ref and intended.graph.nodes[ref.node].op.drawn == "inside"]
+    inside = [ref for ref in node.operands if ref and intended.nodes[ref.node].op.drawn == "inside"]
     for name, other in intended.graph.inputs.items() if inside and spec.rank > 1 else ():
         alike = (other.kind, other.rank, other.shape[-1:]) == (spec.kind, spec.rank, spec.shape[-1:])
-        if alike and other.shape != spec.shape and intended.graph.nodes[name].op.drawn != "inside":
+        if alike and other.shape != spec.shape and intended.nodes[name].op.drawn != "inside":
             yield Ref(name)
 
 
 def _goes_through(intended: Intended, ref: Ref, node: Node, away: int) -> bool:
     """Whether a tensor goes through a step of a node's op, in so many steps that keep its one way."""
-    users = [intended.graph.nodes[name] for name, _ in intended.users.get(ref, ())]
+    users = [intended.nodes[name] for name, _ in intended.users.get(ref, ())]
     if any(user.op is node.op for user in users):
         return True
     return away > 1 and len(users) == 1 and _goes_through(intended, Ref(users[0].name), node, away - 1)
@@ -132,10 +132,10 @@ def _layout(intended: Intended, node: Node, slot: int, down: bool) -> Node | Non
             users = intended.users.get(Ref(node.name), ())
             if len(users) != 1:
                 return None
-            node = intended.graph.nodes[users[0][0]]
+            node = intended.nodes[users[0][0]]
         else:
             ref = node.operands[slot]
-            node, slot = intended.graph.nodes[ref.node], 0  # pyright: ignore
+            node, slot = intended.nodes[ref.node], 0  # pyright: ignore
         if node.op.moves and len(node.operands) == 1:
             return node
         if through(intended, node)[:1] != [0]:
@@ -148,7 +148,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
     source = node.operands[slot]
     beside: set[Ref] = set()
     for name, used in intended.users.get(source, ()) if source is not None else ():
-        user = intended.graph.nodes[name]
+        user = intended.nodes[name]
         for ref in user.operands if _gathers(intended, user) else ():
             if ref is not None and ref.node != node.name and intended.depends(ref.node, on=node.name):
                 yield ("end of the branch", used), ref, 1.3
@@ -162,7 +162,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
         following = []
         for ref, way in here:
             for name, used in intended.users.get(ref, ()):
-                user = intended.graph.nodes[name]
+                user = intended.nodes[name]
                 for port, spec in enumerate(user.outputs):
                     made = Ref(name, port)
                     if made not in seen and spec.kind == "float":
@@ -174,7 +174,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
         here = following[:8]
     now = source
     for away in range(1, AWAY + 1):
-        producer = intended.graph.nodes[now.node] if now is not None else None
+        producer = intended.nodes[now.node] if now is not None else None
         if producer is None:
             return
         for place, ref in enumerate(producer.operands):
@@ -185,7 +185,7 @@ def _places(intended: Intended, node: Node, slot: int) -> Iterator[tuple[tuple[o
 
 def _also_outside(intended: Intended, node: Node, ref: Ref) -> bool:
     """Whether a tensor is read inside of the composite that a step belongs to, and elsewhere."""
-    scopes = {intended.graph.nodes[name].scope == node.scope for name, _ in intended.users.get(ref, ())}
+    scopes = {intended.nodes[name].scope == node.scope for name, _ in intended.users.get(ref, ())}
     return node.scope is not None and len(scopes) == 2
 
 
@@ -198,7 +198,7 @@ def _to(
     if not too:
         draft.redirect(Ref(node.name), source)
         ref = source if ref == Ref(node.name) else ref
-    taken = draft.went.get(ref, ref) if branch else ref  # where the step before stands elsewhere too
+    taken = draft.now(ref) if branch else ref  # where the step before stands elsewhere too
     operands = [taken if s == slot else r for s, r in enumerate(now.operands)]
     made = draft.add(now.op, operands, now.attributes, near=now, name="moved")
     before = () if draft.intended.depends(ref.node, on=node.name) else (node.name,) * too

@@ -18,7 +18,7 @@ def by_position(intended: Intended, ref: Ref) -> list[Node]:
     chain: list[Node] = []
     turned = False
     for _ in range(STEPS):
-        node = intended.graph.nodes[ref.node]
+        node = intended.nodes[ref.node]
         first, *tables = node.operands or (None,)
         if first is None or not (tables or node.op.moves):
             return []

@@ -35,7 +35,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             alone = node.operands.count(ref) == 1
             turned = "as a row, not a column (as without keepdims)," if spec.shape[-1] == 1 else "transposed"
             words = f"with {{{slot}}} {turned} {'in' if alone else f'as {called} of'} {{the}}"
-            price = 1.1 if intended.graph.nodes[ref.node].op.fed else 1.12  # q kᵀ is rather k qᵀ by exchange
+            price = 1.1 if intended.nodes[ref.node].op.fed else 1.12  # q kᵀ is rather k qᵀ by exchange
             yield Option((slot, "transposed"), words, price, lambda d, n, s=slot: _transposed(d, n, s))
         parameter = node.op.operands[min(slot, len(node.op.operands) - 1)]
         if not parameter.required and not parameter.variadic:
@@ -83,7 +83,7 @@ def _dropped(draft: Draft, node: Node, slots: Sequence[int]) -> None:
 
 def _peers(intended: Intended, node: Node) -> Iterator[Option]:
     """All parameters of another step of the kind."""
-    fed = [s for s, ref in enumerate(node.operands) if ref and intended.graph.nodes[ref.node].op.fed]
+    fed = [s for s, ref in enumerate(node.operands) if ref and intended.nodes[ref.node].op.fed]
     if len(fed) < 2:
         return
     for place, other in enumerate(intended.peers(node)):
@@ -99,7 +99,7 @@ def _squares(intended: Intended, node: Node) -> Iterator[Option]:
     ref = node.operands[0] if len(node.operands) == 2 else None
     if ref is None or node.operands[1] != ref:
         return
-    for slot, other in enumerate(intended.graph.nodes[ref.node].operands):
+    for slot, other in enumerate(intended.nodes[ref.node].operands):
         if other is not None and like(intended.spec(other), intended.spec(ref)):
             words = f"with {tensor(intended, other)}, not {tensor(intended, ref)}, as both operands of {{the}}"
             yield Option(("twice", slot), words, 1.2, lambda d, n, r=other: d.change(n, operands=[r, r]))
@@ -112,7 +112,7 @@ def _sizes(intended: Intended, node: Node) -> Iterator[Option]:
     for slot, ref in enumerate(node.operands):
         if (
             ref is None
-            or not intended.graph.nodes[ref.node].operands
+            or not intended.nodes[ref.node].operands
             or intended.spec(ref).size >= node.outputs[0].size
         ):
             continue
@@ -201,7 +201,7 @@ def _of_partners(intended: Intended, node: Node, slot: int, ref: Ref) -> list[Re
     """What steps of the op in the same scope take there, if nothing but its length is another: for keys what
     queries are made of."""
     spec, found = intended.spec(ref), dict[Ref, None]()
-    if spec.rank < 2 or node.scope is None or intended.graph.nodes[ref.node].op.drawn == "inside":
+    if spec.rank < 2 or node.scope is None or intended.nodes[ref.node].op.drawn == "inside":
         return []
     for other in intended.scoped.get((node.scope, node.op.name), ()):
         taken = other.operands[slot] if len(other.operands) > slot else None
@@ -245,7 +245,7 @@ def _alike(intended: Intended, node: Node, ref: Ref) -> list[Ref]:
 
 def _distance(intended: Intended, ref: Ref, other: Ref) -> float:
     """How far-fetched it is to take one tensor for another."""
-    a, b = intended.graph.nodes[ref.node], intended.graph.nodes[other.node]
+    a, b = intended.nodes[ref.node], intended.nodes[other.node]
     if a is b:
         return 1.4
     if a.op is b.op:
@@ -260,7 +260,7 @@ def relation(intended: Intended, other: Ref, count: int, place: int) -> tuple[ob
     the tensor, that in which it has the same place."""
     if count < 2:
         return None
-    node = intended.graph.nodes[other.node]
+    node = intended.nodes[other.node]
     if len(node.ports) == count:
         return "part of", other.node, (other.port - place) % count
     groups = [group for group in intended.roles_of(other.node) if len(group) == count]

@@ -50,7 +50,7 @@ def _keys(intended: Intended, spec: Spec) -> list[Ref]:
 def _before(intended: Intended, node: Node) -> Iterator[Option]:
     """The same of what a step takes, where others take it as it is."""
     for slot, ref in enumerate(node.operands):
-        if ref is None or len(intended.users[ref]) < 2 or intended.graph.nodes[ref.node].op.drawn == "inside":
+        if ref is None or len(intended.users[ref]) < 2 or intended.nodes[ref.node].op.drawn == "inside":
             continue
         spec = intended.spec(ref)
         shown = intended.alike.get((spec.shape[:-1], "bool"), ()) if spec.kind == "float" else ()
@@ -73,7 +73,7 @@ def _zeroing(see: Ref, spec: Spec, alone: bool) -> Callable[[Draft, Node], None]
 
 
 def _zeroed(draft: Draft, node: Node, see: Ref, spec: Spec, alone: bool) -> None:
-    if alone and see not in draft.went:
+    if alone and draft.now(see) == see:
         changing(see.port, filled(True))(draft, draft.graph.nodes[see.node])
     ref = Ref(node.name)
     made = _times(draft, node, ref, see, spec)

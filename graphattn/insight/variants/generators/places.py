@@ -22,7 +22,7 @@ Rows = Callable[[Draft, Node, Ref], Ref]
 def places(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("places", _options, intended, group)
     if len(group) == 1:
-        yield from _of_ids(intended, intended.graph.nodes[group[0]])
+        yield from _of_ids(intended, intended.nodes[group[0]])
 
 
 def _options(intended: Intended, node: Node) -> Iterator[Option]:
@@ -37,7 +37,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
 
 def _is_table(intended: Intended, ref: Ref) -> bool:
     """Whether a tensor is a parameter, rows of one, or known."""
-    node = intended.graph.nodes[ref.node]
+    node = intended.nodes[ref.node]
     if intended.spec(ref).kind != "float":
         return False
     if node.op.fed:
@@ -53,7 +53,7 @@ def _added(intended: Intended, slot: int, ref: Ref) -> Iterator[Option]:
         (f"with {{{slot}}} added in {{the}} from row 1 on, nothing to row 0", 1.4, _without_first),
         (f"with {{{slot}}} added in {{the}} from row 1 on, its row 0 to row 1", 1.45, _one_later),
     ]
-    if intended.graph.nodes[ref.node].op.fed:  # of other tables it is tried there
+    if intended.nodes[ref.node].op.fed:  # of other tables it is tried there
         words = f"with row 0 of {{{slot}}} added to every row in {{the}}"
         ways.append((words, 1.5, partial(_first, count=intended.spec(ref).shape[0])))
     for words, price, rows in ways:
@@ -95,7 +95,7 @@ def _counted(intended: Intended, node: Node) -> Iterator[Option]:
 
 
 def _ids(intended: Intended, size: int) -> Iterator[str]:
-    for node in intended.graph.nodes.values():
+    for node in intended.nodes.values():
         if node.op.fed and node.outputs[0].kind == "int" and node.outputs[0].shape == (size,):
             yield node.name
 
@@ -116,8 +116,8 @@ def _looked_up(intended: Intended, node: Node) -> tuple[Ref, Ref] | None:
     if not node.op.moves or len(node.operands) != 2 or None in node.operands:
         return None
     table, ids = (ref for ref in node.operands if ref is not None)
-    is_table = intended.graph.nodes[table.node].op.drawn == "inside" and intended.spec(table).rank == 2
-    found = is_table and intended.spec(ids).kind == "int" and intended.graph.nodes[ids.node].op.fed
+    is_table = intended.nodes[table.node].op.drawn == "inside" and intended.spec(table).rank == 2
+    found = is_table and intended.spec(ids).kind == "int" and intended.nodes[ids.node].op.fed
     return (table, ids) if found else None
 
 
@@ -146,10 +146,10 @@ def _of_ids(intended: Intended, node: Node) -> Iterator[Variant]:
     source = node.operands[0] if len(node.operands) == 1 and len(node.ports) == 1 else None
     if source is None or not node.op.moves or intended.spec(source).rank != 2:
         return
-    made, maker = node.outputs[0], intended.graph.nodes[source.node]
+    made, maker = node.outputs[0], intended.nodes[source.node]
     if not maker.op.fed or maker.op.drawn != "inside" or made.shape[1:] != intended.spec(source).shape[1:]:
         return
-    for other in intended.graph.nodes.values():
+    for other in intended.nodes.values():
         found = _looked_up(intended, other)
         if found is None or not like(other.outputs[0], made):
             continue

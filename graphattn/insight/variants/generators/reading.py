@@ -21,11 +21,11 @@ def reading(intended: Intended, group: Group) -> Iterator[Variant]:
 
 def _there_and_back(intended: Intended, group: Group) -> Iterator[Variant]:
     """Cut into heads and put together again, both by a reshape."""
-    nodes = [intended.graph.nodes[name] for name in group]
+    nodes = [intended.nodes[name] for name in group]
     if any(len(node.ports) < 2 or node.outputs[0].rank < 2 for node in nodes):
         return
     below = [
-        node for node in intended.graph.nodes.values()
+        node for node in intended.nodes.values()
         if all(intended.depends(node.name, on=name) for name in group) and _gathers(intended, node, nodes)
     ]  # fmt: skip
     steps = [*nodes, *below]

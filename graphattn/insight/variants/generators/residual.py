@@ -29,7 +29,7 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     found = 0
     for other in reversed(intended.alike[intended.shape(Ref(node.name))]):
         before = intended.depends(node.name, on=other.node) and other.node != node.name
-        inside = intended.graph.nodes[other.node].op.drawn == "inside"
+        inside = intended.nodes[other.node].op.drawn == "inside"
         if not before or inside or found >= MOST or (node.op.family == "norm" and taken):
             continue
         found += 1

@@ -45,7 +45,7 @@ def _binary(intended: Intended, node: Node) -> Iterator[Option]:
         return
     for slot, ref in enumerate(node.operands):
         other = node.operands[1 - slot]
-        maker = None if ref is None else intended.graph.nodes[ref.node]
+        maker = None if ref is None else intended.nodes[ref.node]
         if maker is None or maker.op.name != "log_softmax" or other is None or intended.spec(other).rank < 2:
             continue
         if set(flat(intended.values[other])) == {0.0, 1.0}:
@@ -80,7 +80,7 @@ def _table(intended: Intended, node: Node) -> Iterator[Option]:
     spec = node.outputs[0]
     if not of_parameters(intended, node) or len(node.ports) > 1 or spec.rank != 2:
         return
-    users = [intended.graph.nodes[name].op.family for name, _ in intended.users.get(Ref(node.name), ())]
+    users = [intended.nodes[name].op.family for name, _ in intended.users.get(Ref(node.name), ())]
     if "add" in users and not spec.shape[-1] % 2:
         n, d = spec.shape
         yield Option(

@@ -40,7 +40,7 @@ def _ungated(intended: Intended, node: Node, slots: list[int]) -> Iterator[Optio
         ref, other = node.operands[slot], node.operands[1 - slot]
         if ref is None or other is None:
             continue
-        active = intended.graph.nodes[ref.node]
+        active = intended.nodes[ref.node]
         if active.op.family == "function" and len(active.operands) == 1 and active.operands[0] != other:
             words = f"with {active.op.title} of {{{1 - slot}}} in the place of {{the}}"
             yield Option(("ungated", slot), words, 1.3, lambda d, n, a=active, b=other: _active(d, n, a, b))

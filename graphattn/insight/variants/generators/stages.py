@@ -25,7 +25,7 @@ EVERY = ", in every layer alike"
 def stages(intended: Intended, group: Group) -> Iterator[Variant]:
     """What may be done to the stages that end with a node."""
     name, *others = group
-    if others or intended.is_inside(intended.graph.nodes[name]):
+    if others or intended.is_inside(intended.nodes[name]):
         return
     for stream in intended.streams:
         for span, stage in stream.wide.items():
@@ -46,7 +46,7 @@ def _alone(intended: Intended, series: Sequence[Stage]) -> Iterator[Variant]:
     told = partial(called, intended, series[0])
     again = one(intended, partial(_again, series))
     yield Variant("stage", lambda: f"with {told()} run twice{every}", 1.5, nodes, again)
-    if series[0].start not in intended.graph.nodes[nodes[0]].operands:  # else a step that is left out
+    if series[0].start not in intended.nodes[nodes[0]].operands:  # else a step that is left out
         yield Variant(
             "stage", lambda: f"without {told()}{every}", 1.3, nodes, one(intended, partial(_out, series))
         )
@@ -105,12 +105,12 @@ def _shared(intended: Intended, stream: Stream, name: str) -> Iterator[Variant]:
 
 def _out(series: Sequence[Stage], draft: Draft) -> None:
     for stage in series:
-        draft.redirect(stage.end, draft.went.get(stage.start, stage.start))
+        draft.redirect(stage.end, draft.now(stage.start))
 
 
 def _again(series: Sequence[Stage], draft: Draft) -> None:
     for stage in series:
-        went = {draft.went.get(stage.start, stage.start): stage.end}
+        went = {draft.now(stage.start): stage.end}
         for name in stage.nodes:
             node = draft.node(name)
             operands = [None if ref is None else went.get(ref, ref) for ref in node.operands]
@@ -122,7 +122,7 @@ def _again(series: Sequence[Stage], draft: Draft) -> None:
 def _turned(pairs: Sequence[tuple[Stage, Stage]], keep: bool, draft: Draft) -> None:
     """`keep`: the norms stay where they were."""
     for first, then in pairs:
-        start = draft.went.get(first.start, first.start)
+        start = draft.now(first.start)
         for stage, old, new in ((then, then.start, start), (first, start, then.end)):
             for name in stage.nodes:
                 for slot, ref in enumerate(draft.node(name).operands):
@@ -148,7 +148,7 @@ def _counterparts(intended: Intended, first: Stage, then: Stage) -> list[Group]:
     for stage in (first, then):
         found: dict[object, list[str]] = {}
         for name in dict.fromkeys(name for name, _ in stage.parameters):
-            node = intended.graph.nodes[name]
+            node = intended.nodes[name]
             slots = [slot for place, slot in stage.parameters if place == name]
             shapes = tuple((slot, intended.shape(ref)) for slot in slots if (ref := node.operands[slot]))
             if all(len(shape) == 1 for _, (shape, _) in shapes):
@@ -197,7 +197,7 @@ def _of_the_first(intended: Intended, alike: Sequence[Stage]) -> str:
 def _parts(intended: Intended, stage: Stage) -> list[tuple[str, str]]:
     """(title, name) of the composites that lie whole within a stage, and ("", name) of the steps besides."""
     start, broken = stage.start.node, set[str]()
-    for name in intended.graph.nodes.keys() - set(stage.nodes):
+    for name in intended.nodes.keys() - set(stage.nodes):
         if intended.depends(name, on=start) or intended.depends(start, on=name):
             broken.update(scopes_around(intended.graph, name))
     parts: dict[tuple[str, str], None] = {}

@@ -42,13 +42,13 @@ def _others(intended: Intended, terms: Sequence[Ref], place: int) -> str:
 
 def _added(intended: Intended, node: Node) -> list[Ref]:
     """The terms of a sum of sums, at its last addition."""
-    if node.op.name != "add" or any(intended.graph.nodes[n].op is node.op for n in _readers(intended, node)):
+    if node.op.name != "add" or any(intended.nodes[n].op is node.op for n in _readers(intended, node)):
         return []
     terms: list[Ref] = []
     todo = [Ref(node.name)]
     while todo:
         ref = todo.pop()
-        maker = intended.graph.nodes[ref.node]
+        maker = intended.nodes[ref.node]
         own = maker is node or len(_readers(intended, maker)) == 1
         parts = [r for r in maker.operands if r is not None]
         if maker.op is node.op and own and all(like(intended.spec(r), node.outputs[0]) for r in parts):
@@ -66,14 +66,14 @@ def _products(intended: Intended, node: Node) -> list[tuple[Ref, Ref]]:
     """The factors of a sum of matrix products that is done as one: [a, b] · [c; d] = a c + b d."""
     if node.op.name != "matmul":
         return []
-    left, right = (intended.graph.nodes[ref.node] for ref in node.operands if ref is not None)
+    left, right = (intended.nodes[ref.node] for ref in node.operands if ref is not None)
     if left.op.name != "concat" or right.op is not left.op or len(left.operands) != len(right.operands):
         return []
     pairs = [
         (a, b) for a, b in zip(left.operands, right.operands, strict=True) if a is not None and b is not None
     ]
     fit = all(intended.spec(a).shape[-1:] == intended.spec(b).shape[-2:-1] for a, b in pairs)
-    return pairs if fit and intended.graph.nodes[left.name].outputs[0].rank > 1 else []
+    return pairs if fit and intended.nodes[left.name].outputs[0].rank > 1 else []
 
 
 def _without(draft: Draft, node: Node, pairs: Sequence[tuple[Ref, Ref]], place: int) -> None:

@@ -28,7 +28,7 @@ def swap(intended: Intended, group: Group) -> Iterator[Variant]:
 def crossed(intended: Intended, group: Group) -> Iterator[Variant]:
     """Of three steps of one op in a row, what the first is made of and what both others are."""
     for these in zip(group, group[1:], group[2:], strict=False) if group in intended.kinds else ():
-        nodes = [intended.graph.nodes[name] for name in these]
+        nodes = [intended.nodes[name] for name in these]
         a, b, c = (node.operands[0] if node.operands else None for node in nodes)
         if a is None or b is None or a == b or b != c or not like(intended.spec(a), intended.spec(b)):
             continue
@@ -45,8 +45,8 @@ def crossed(intended: Intended, group: Group) -> Iterator[Variant]:
 
 def _parameters(intended: Intended, a: str, b: str) -> Iterator[Variant]:
     """Two steps with each other's parameters, where they have several."""
-    one_way, back = intended.graph.nodes[a], intended.graph.nodes[b]
-    slots = [s for s, ref in enumerate(one_way.operands) if ref and intended.graph.nodes[ref.node].op.fed]
+    one_way, back = intended.nodes[a], intended.nodes[b]
+    slots = [s for s, ref in enumerate(one_way.operands) if ref and intended.nodes[ref.node].op.fed]
     if len(slots) < 2 or back not in intended.peers(one_way):
         return
 
@@ -61,8 +61,8 @@ def _parameters(intended: Intended, a: str, b: str) -> Iterator[Variant]:
 
 def _series(intended: Intended, group: Group) -> Iterator[Variant]:
     """Each node of a role with its neighbour in another role: all queries with all keys."""
-    first = intended.graph.nodes[group[0]]
-    last = intended.graph.nodes[group[-1]]
+    first = intended.nodes[group[0]]
+    last = intended.nodes[group[-1]]
     for other in intended.groups_of[len(group)]:
         a, b = intended.nodes[other[0]], intended.nodes[other[-1]]
         if a.op is not first.op or other[0] in group or intended.order[a.name] <= intended.order[first.name]:
@@ -72,7 +72,7 @@ def _series(intended: Intended, group: Group) -> Iterator[Variant]:
 
 
 def _pair(intended: Intended, these: Group, those: Group) -> Iterator[Variant]:
-    nodes = intended.graph.nodes
+    nodes = intended.nodes
     pairs = [(nodes[a], nodes[b]) for a, b in zip(these, those, strict=True)]
     if any(len(a.ports) != len(b.ports) or not like(a.outputs[0], b.outputs[0]) for a, b in pairs):
         return

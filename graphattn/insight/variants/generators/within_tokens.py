@@ -17,11 +17,11 @@ BACK = ", their results then reshaped from (heads, tokens, features)"
 
 def within_tokens(intended: Intended, group: Group) -> Iterator[Variant]:
     """For steps that put heads side by side."""
-    found = [made for name in group if (made := first_head(intended, intended.graph.nodes[name])) is not None]
+    found = [made for name in group if (made := first_head(intended, intended.nodes[name])) is not None]
     if len(found) < len(group):
         return
     hiding = [step for _, chain in found for step in chain if hidden_by(intended, step)]
-    makers = [intended.graph.nodes[ref.node] for step in hiding for ref in hidden_by(intended, step)]
+    makers = [intended.nodes[ref.node] for step in hiding for ref in hidden_by(intended, step)]
     ways = [True] * all(not maker.operands and not maker.op.fed for maker in makers)
     ways += [False] * (bool(hiding) and all(through(intended, step) for step in hiding))
     for masked in ways:  # a mask of tokens fits no heads, but one that knows its size does
@@ -59,7 +59,7 @@ def first_head(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Nod
     todo = [first]
     while todo:
         ref = todo.pop()
-        maker = intended.graph.nodes[ref.node]
+        maker = intended.nodes[ref.node]
         if len(maker.ports) == heads and len(maker.operands) == 1 and maker.operands[0] is not None:
             cuts[ref] = maker.operands[0]
         elif maker.operands and maker.name not in names:
@@ -73,7 +73,7 @@ def first_head(intended: Intended, node: Node) -> tuple[dict[Ref, Ref], list[Nod
         return None
     if any(not any(intended.depends(name, on=ref.node) for ref in cuts) for name in names):
         return None
-    return cuts, [intended.graph.nodes[name] for name in sorted(names, key=intended.order.__getitem__)]
+    return cuts, [intended.nodes[name] for name in sorted(names, key=intended.order.__getitem__)]
 
 
 def _redone(

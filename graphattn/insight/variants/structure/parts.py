@@ -27,7 +27,7 @@ class Part:
 
 def parts_of(intended: Intended) -> Mapping[str, Sequence[Sequence[Part]]]:
     """By the first step of each: parts that take parameters of the same shapes in the same steps."""
-    nodes = intended.graph.nodes
+    nodes = intended.nodes
     found: dict[object, list[Part]] = {}
     for scope in intended.graph.scopes:
         uses = {

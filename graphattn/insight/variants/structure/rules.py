@@ -129,13 +129,13 @@ def own(intended: Intended, name: str) -> set[Ref]:
     rule = intended.rules.get(name)
     if rule is None:
         return set()
-    forward = intended.graph.nodes[rule.node]
+    forward = intended.nodes[rule.node]
     return {*(Ref(forward.name, port) for port in range(len(forward.ports))), *filter(None, forward.operands)}
 
 
 def related(intended: Intended, rule: Rule, other: Ref) -> Iterator[tuple[tuple[object, ...], str]]:
     """How a tensor stands to a backward node: the same for all nodes of the op. (key, how it is told)."""
-    forward = intended.graph.nodes[rule.node]
+    forward = intended.nodes[rule.node]
     if other.node == rule.node:
         yield ("result", other.port), "y"
     for slot, ref in enumerate(forward.operands):
@@ -154,7 +154,7 @@ def incoming(intended: Intended) -> dict[str, list[Ref]]:
     found: dict[str, list[Ref]] = {}
     for name, rule in intended.rules.items():
         forward = _forward(intended.graph, rule)
-        for ref in intended.graph.nodes[name].operands:
+        for ref in intended.nodes[name].operands:
             there = None if ref is None else intended.rules.get(ref.node)
             own = there is not None and there.node == rule.node
             if ref is not None and not own and ref.node not in forward:

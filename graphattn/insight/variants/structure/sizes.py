@@ -58,7 +58,7 @@ def _heads(intended: Intended, node: Node) -> tuple[int, int] | None:
     if any(spec.shape != part for spec in node.outputs) or part[:-1] != whole[:-1] or part[-1] < 2:
         return None
     readers = [intended.users.get(Ref(node.name, port), []) for port in range(parts)]
-    nodes = intended.graph.nodes
+    nodes = intended.nodes
     steps = [[(nodes[name].op.name, slot) for name, slot in own] for own in readers]
     if any(own != steps[0] for own in steps):  # a gate and what it gates
         return None

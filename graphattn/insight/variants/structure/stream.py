@@ -69,7 +69,7 @@ def streams_of(intended: Intended) -> list[Stream]:
     codes = _codes(intended)
     seen: set[tuple[Ref, Ref]] = set()
     found: list[Stream] = []
-    nodes = intended.graph.nodes.values()
+    nodes = intended.nodes.values()
     sources = [n for n in nodes if n.op.fed and n.op.drawn != "inside" and n.outputs[0].kind != "bool"]
     results = dict.fromkeys(tensor.ref for tensor in intended.graph.outputs.values())
     for source in sources:
@@ -88,12 +88,12 @@ def _cuts(intended: Intended, source: Node, result: Ref) -> list[Ref]:
     place, flow = intended.order, _way(intended, Ref(source.name), result.node)
     far, cuts = 0, []
     for name in flow:  # a node is passed by where an edge leads from before it to behind it
-        ports = range(len(intended.graph.nodes[name].ports))
+        ports = range(len(intended.nodes[name].ports))
         used = [p for p in ports if any(user in flow for user, _ in intended.users.get(Ref(name, p), ()))]
         if far <= place[name]:
             if name == result.node:
                 cuts.append(result)
-            elif len(used) == 1 and not intended.is_inside(intended.graph.nodes[name]):
+            elif len(used) == 1 and not intended.is_inside(intended.nodes[name]):
                 cuts.append(Ref(name, used[0]))
         reached = [place[u] for p in used for u, _ in intended.users[Ref(name, p)] if u in flow]
         far = max([far, *reached])
@@ -116,7 +116,7 @@ def _stage(intended: Intended, start: Ref, end: Ref, codes: Mapping[str, int]) -
     code: list[object] = []
     parameters: list[tuple[str, int]] = []
     for name in nodes:
-        node = intended.graph.nodes[name]
+        node = intended.nodes[name]
         operands: list[object] = []
         for slot, ref in enumerate(node.operands):
             if ref == start or ref is None:
@@ -135,7 +135,7 @@ def _stage(intended: Intended, start: Ref, end: Ref, codes: Mapping[str, int]) -
 def _codes(intended: Intended) -> dict[str, int]:
     """A number for each node that two share if they compute the same; −1 for parameters, and for what is made
     of parameters alone."""
-    nodes = intended.graph.nodes
+    nodes = intended.nodes
     fed = [n.name for n in nodes.values() if n.op.fed and n.op.drawn != "inside"]
     given = intended.all_below(fed)
     numbers: dict[object, int] = {}
@@ -153,7 +153,7 @@ def _codes(intended: Intended) -> dict[str, int]:
 def _stream(
     intended: Intended, stages: Sequence[Stage], seen: set[tuple[Ref, Ref]], codes: Mapping[str, int]
 ) -> Stream:
-    scopes = [intended.graph.nodes[stage.end.node].scope for stage in stages]
+    scopes = [intended.nodes[stage.end.node].scope for stage in stages]
     spans = [(i, i) for i in range(len(stages))]
     single = [len(stage.nodes) == 1 for stage in stages]
     spans += [
