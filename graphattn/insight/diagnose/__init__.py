@@ -39,6 +39,7 @@ from .collector import collected_seldom
 from .cut import plain
 from .how_far import agreeing_digits, handed_in_for_another, how_far
 from .judge import Judge
+from .left_on import left_on
 from .levels import Level, levels
 from .not_finite import not_finite, nothing_else
 from .observed import Observed, read_observed
@@ -176,7 +177,7 @@ def _searched(
 ) -> Diagnosis | None:  # fmt: skip
     """What one mistake explains, at any level; then several."""
     theirs = stages[0].observed
-    hits = search.singles(stages)
+    hits = search.singles(stages) or left_on(search, stages[0])
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True) for stage in stages])
     if not hits and stages[0].stands and not search.over:
@@ -280,7 +281,8 @@ def _one_by_one(search: Search, stages: list[Level]) -> dict[str, list[Hit]]:
     right, wrong = stages[0].judge.told_apart()
     found: dict[str, list[Hit]] = {}
     for tensor in wrong:
-        hits = search.singles([replace(stage, judged=[tensor, *right]) for stage in stages])
+        held = [replace(stage, judged=[tensor, *right]) for stage in stages]
+        hits = search.singles(held) or left_on(search, held[0])
         if not hits:
             return {}
         found[tensor.name] = sorted(hits, key=lambda hit: hit.price)
