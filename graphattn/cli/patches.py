@@ -68,7 +68,9 @@ def _of_file(path: str, full: str, name: str) -> Any:
 
     if not Path(path).is_file():
         raise GraphError(f"--patch {name}={path[:60]}: expected {', '.join(WORDS)} or a file of tensors")
-    tensors = read_tensors(path).tensors
+    file = read_tensors(path)
+    file.need_numbers((full, name))
+    tensors = file.tensors
     for known in (full, name):
         if known in tensors:
             return tensors[known]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from inspect import cleandoc
@@ -357,10 +357,13 @@ def _of_program(
     for file in feed_files:
         if Path(file).is_dir():
             raise GraphError(f"{file!r} is a folder; expected a file of feeds")
-        feeds |= read_tensors(file).tensors
+        read = read_tensors(file)
+        if read.metadata:
+            read.need_numbers(_inputs_of(path))
+        feeds |= read.tensors
     beside = {name: feeds.pop(name) for name in _cotangents(path, feeds)}
-    read = _of_torch if path.suffix.lower() == TORCH else _of_onnx
-    found = read(path, feeds, seed or 0, recorded or {})
+    kind = _of_torch if path.suffix.lower() == TORCH else _of_onnx
+    found = kind(path, feeds, seed or 0, recorded or {})
     for note in found.graph.notes:
         message(f"{path}: {note}")
     if found.drawn and recorded is None:
@@ -373,17 +376,19 @@ def _cotangents(path: Path, feeds: Collection[str]) -> list[str]:
     from graphattn.passes.cotangents import PREFIX
 
     named = [name for name in feeds if name.startswith(PREFIX)]
-    if not named:
-        return []
+    inputs = _inputs_of(path) if named else ()
+    return [name for name in named if name not in inputs]
+
+
+def _inputs_of(path: Path) -> Sequence[str]:
+    """What the inputs of a program are called."""
     if path.suffix.lower() == TORCH:
         from ..torch.serialized import stored
 
-        inputs = [source.name for source in stored(path).inputs]
-    else:
-        from ..onnx import input_names
+        return [source.name for source in stored(path).inputs]
+    from ..onnx import input_names
 
-        inputs = input_names(path)
-    return [name for name in named if name not in inputs]
+    return input_names(path)
 
 
 def _of_onnx(path: Path, feeds: dict[str, Any], seed: int, recorded: Mapping[str, Any]) -> Specimen:
@@ -513,10 +518,7 @@ def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
                 f"{path} is named after none of the inputs; expected a file named {', '.join(list(inputs)[:8])}"
             )
         feeds = dict(zip(inputs, feeds.values(), strict=True))
-    for name in file.metadata.keys() & inputs.keys():
-        raise GraphError(
-            f"{path}: {name} is {str(file.metadata[name])[:40]!r}; expected nested lists of numbers"
-        )
+    file.need_numbers(inputs)
     return feeds
 
 

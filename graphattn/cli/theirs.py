@@ -49,6 +49,12 @@ def read_pairs(entries: Iterable[str], mine: str, theirs: str) -> dict[str, str]
     return pairs
 
 
+def need_numbers(graph: Graph, recording: Recording, names: Mapping[str, str]) -> None:
+    """Refuse a text where a tensor of the graph, or one that --name names, is recorded."""
+    computed = (node.tensor_name(port) for node in graph.nodes.values() for port in range(len(node.ports)))
+    recording.need_numbers({*computed, *graph.outputs, *names.values()})
+
+
 FLAGS = {"token": "--n", "feature": "--d"}
 """The options that say how long an axis of a built-in graph is."""
 

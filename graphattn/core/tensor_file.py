@@ -23,7 +23,7 @@ import json
 import math
 import struct
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -41,6 +41,17 @@ class TensorFile:
     path: str
     tensors: Mapping[str, Any]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def need_numbers(self, names: Container[str]) -> None:
+        """Refuse a text, or another thing without numbers, under one of the names that tensors have."""
+        need_numbers(self.path, self.metadata, names)
+
+
+def need_numbers(path: str, metadata: Mapping[str, Any], names: Container[str]) -> None:
+    """Raises a `GraphError` for the first entry of a file's metadata that has one of these names."""
+    for name, value in metadata.items():
+        if name in names:
+            raise GraphError(f"{path}: {name} is {_short(value)}; expected nested lists of numbers")
 
 
 def read_tensors(path: str | Path) -> TensorFile:

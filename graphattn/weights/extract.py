@@ -44,6 +44,7 @@ def extract(file: str | Path | TensorFile) -> Specimen:
         file = read_tensors(file)
     tensors = {**{name.lower(): tensor for name, tensor in file.tensors.items()}, **file.tensors}
     if not is_extract(tensors):
+        file.need_numbers([name for name in file.metadata if name.lower() in {*WEIGHTS, *PROJECTED}])
         missing = ", ".join(name for name in WEIGHTS if name not in tensors)
         raise GraphError(
             f"{file.path} has no {missing}; expected {', '.join(WEIGHTS)}, or {', '.join(PROJECTED)}"

@@ -113,3 +113,32 @@ def test_bad_input_ends_with_2(files, monkeypatch, args, words):
     code, out, err = call(*args)
     assert code == 2 and out == "" and len(err.splitlines()) == 1
     assert words.lower() in err.replace(str(files), "").lower(), err
+
+
+@pytest.mark.parametrize("mine", ["trace.json", "same.json", "graph.txt"])
+def test_text_where_numbers_belong_is_told_by_name(files, mine):
+    tensors = json.loads((files / "same.json").read_text("utf-8"))
+    said = "text.json: {} is 'hello'; expected nested lists of numbers\n"
+    for text, more in (({"out": "hello"}, ()), ({"Q": "hello"}, ()), ({"o": "hello"}, ("--name", "out=o"))):
+        tensors = {name: tensor for name, tensor in tensors.items() if name != "out"}
+        (files / "text.json").write_text(json.dumps({**tensors, **text}), "utf-8")
+        code, out, err = call(files / mine, files / "text.json", *more)
+        assert (code, out) == (2, "") and err.endswith(said.format(*text))
+    (files / "text.json").write_text('{"out": "hello"}', "utf-8")
+    assert call(files / mine, files / "text.json")[2].endswith(said.format("out"))
+    (files / "text.json").write_text(json.dumps({**tensors, "title": "hello"}), "utf-8")
+    assert call(files / mine, files / "text.json")[0] == 0  # a text of its own
+
+
+def test_text_where_numbers_belong_is_told_by_every_reader(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.json").write_text('{"out": "hello", "weights": "hello", "Q": [[1]]}', "utf-8")
+    (tmp_path / "head.json").write_text('{"q": "hello", "k": [[1]], "v": [[1]]}', "utf-8")
+    for line, said in (
+        ("diagnose attention text.json --n 1 --d 1 --heads 1", "text.json: out is 'hello'"),
+        ("trace attention --patch weights=text.json", "text.json: weights is 'hello'"),
+        ("trace head.json", "head.json: q is 'hello'"),
+    ):
+        with pytest.raises(SystemExit):
+            main(line.split())
+        assert f"{said}; expected nested lists of numbers" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """`--engine onnxruntime` on the commands that run, and `graphattn export` of a model."""
 
 import gc
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,9 @@ def test_export(cli):
     graph = onnx.load("block.onnx").graph
     assert [i.name for i in graph.input] == ["X"]
     assert load("block.onnx", {"X": made.feeds["X"]}).graph == made.graph
+    Path("text.json").write_text('{"X": "hello"}', "utf-8")
+    said = cli("trace", "block.onnx", "--feeds", "text.json")[2]
+    assert said == "graphattn: text.json: X is 'hello'; expected nested lists of numbers\n"
     status, _, told = cli("export", *BLOCK, "plain.onnx", "--attention", "decomposed", "--numbers", "float")
     assert status == 0 and "beside a factor of exactly 0" in told
     told = cli("export", *BLOCK, "plain.onnx", "--attention", "decomposed", "--careful")[2]

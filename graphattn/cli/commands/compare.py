@@ -11,7 +11,7 @@ from ...core.errors import GraphError
 from ..output import OUTPUT, emit, fitting_width, progress
 from ..paint import COMPARISON, painter
 from ..source import ENGINE, GRAPH, LEVEL, is_graph, read_specimen
-from ..theirs import feeds_beside, need_sizes, read_pairs, read_recording, recorded
+from ..theirs import feeds_beside, need_numbers, need_sizes, read_pairs, read_recording, recorded
 
 if TYPE_CHECKING:
     from ...insight.compare.recording import Recording
@@ -122,6 +122,7 @@ def _own(
     specimen = read_specimen(mine, drawn=False, recorded=recorded(mine, theirs, names), **source)
     if specimen.trace is not None and level is None:
         return specimen.trace, None
+    need_numbers(specimen.graph, theirs, names)
     need_sizes(mine, specimen.graph, theirs, source["heads"])
     missing = unrecorded(specimen.graph, theirs, names)
     return specimen.graph, feeds_beside(specimen, missing, "B", "A")

@@ -12,7 +12,7 @@ from ...core.errors import GraphError
 from ..output import OUTPUT, emit, fitting_width, progress
 from ..paint import COMPARISON, painter
 from ..source import fed_options, need_unpatched, read_specimen
-from ..theirs import feeds_beside, need_sizes, read_pairs, read_recording, recorded
+from ..theirs import feeds_beside, need_numbers, need_sizes, read_pairs, read_recording, recorded
 
 if TYPE_CHECKING:
     from ...core.specimen import Specimen
@@ -80,6 +80,7 @@ def command(
             text = json.dumps(dict(found.feeds), indent=1) if as_json else str(found)
             emit(text, output, exact=as_json)
             return
+        need_numbers(specimen.graph, recording, pairs_of_names)
         need_sizes(source["source"], specimen.graph, recording, source["heads"])
         own = _own(specimen, recording, pairs_of_names, theirs or "", source)
         done = diagnose(

@@ -76,6 +76,8 @@ def compare(
         reference, notes = run_on(graph, other, names, feeds, level, engine)
         notes = (*notes, *said)
     own = read(reference, "the reference")
+    other.need_numbers({*_names(own), *names.values()})
+    own.need_numbers({*_names(other), *names})
     alignment = align(own, other, names, by)
     matched = Matched(own, other, alignment)
     if not alignment.pairs and not _is_result(matched):
@@ -90,6 +92,11 @@ def _is_result(matched: Matched) -> bool:
     return len(matched.by_key) == len(matched.yours.tensors) == 1 and not any(
         map(matched.is_input, matched.by_key)
     )
+
+
+def _names(recording: Recording) -> set[str]:
+    """What its tensors are called, as results of a graph too."""
+    return {*recording.tensors, *(recording.trace.graph.outputs if recording.trace else ())}
 
 
 def _nothing_in_common(reference: Recording, yours: Recording, alignment: Alignment) -> GraphError:

@@ -183,9 +183,12 @@ def read_file(path: str | os.PathLike[str]) -> Recording:
 
 
 def _of_file(path: Path) -> Recording:
-    tensors = read_tensors(path).tensors
+    file = read_tensors(path)
+    if not file.tensors:
+        file.need_numbers(file.metadata)
     binary = path.suffix.lower() in BINARY
-    return of_dict(tensors, str(path), dict.fromkeys(tensors, EXACT) if binary else None)
+    found = of_dict(file.tensors, str(path), dict.fromkeys(file.tensors, EXACT) if binary else None)
+    return found if binary else replace(found, beside=file.metadata)
 
 
 def _folder(path: Path) -> Recording:

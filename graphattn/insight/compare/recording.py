@@ -7,7 +7,7 @@ row of one cell. Values of a trace are not copied.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -18,6 +18,7 @@ from ...core.errors import GraphError, suggest
 from ...core.moments import rms
 from ...core.numbers import dot, total
 from ...core.rounded import Format
+from ...core.tensor_file import need_numbers
 from ...core.trace import Trace
 from ...core.words import listed
 from .masked_cells import FILL, seen
@@ -165,6 +166,12 @@ class Recording:
     tensors: Mapping[str, Recorded]
     trace: Trace | None = None
     notes: tuple[str, ...] = field(default=())
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """What its file says beside the tensors: texts, and whatever else holds no numbers."""
+
+    def need_numbers(self, names: Container[str]) -> None:
+        """Refuse a text under one of the names that tensors have on the other side."""
+        need_numbers(self.title, self.beside, names)
 
     @cached_property
     def precision(self) -> Format:
