@@ -89,6 +89,14 @@ def form_of(path: str | os.PathLike[str]) -> Form | None:
     return next((form for form in FORMS if ending in form.endings), None)
 
 
+def unknown_ending(path: str | os.PathLike[str]) -> GraphError:
+    """What to say of a path whose ending stands for no form."""
+    known = [ending for form in FORMS for ending in form.endings if ending != FOLDER]
+    return GraphError(
+        f"{os.fspath(path)!r} has no known ending; expected {', '.join(known)}, or a folder: 'name/'"
+    )
+
+
 def save(trace: Trace, path: str | os.PathLike[str], **options: Any) -> Path:
     """Write a trace into a file, or into a folder where the path ends in "/"; the path.
 
@@ -101,10 +109,7 @@ def save(trace: Trace, path: str | os.PathLike[str], **options: Any) -> Path:
     except TypeError:
         raise GraphError(f"path is {typed(path)}; expected a file name") from None
     if form is None:
-        known = [ending for form in FORMS for ending in form.endings if ending != FOLDER]
-        raise GraphError(
-            f"{os.fspath(path)!r} has no known ending; expected {', '.join(known)}, or a folder: 'name/'"
-        )
+        raise unknown_ending(path)
     known = (*form.takes, *form.switches)
     for name in options:
         if name not in known:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import compress, groupby, repeat
 from operator import not_
@@ -277,17 +276,11 @@ def labels_of(labels: Mapping[str, tuple[str, ...]], spec: Spec) -> tuple[tuple[
 
 
 def selected(trace: Trace, only: Iterable[str]) -> set[str]:
-    """The tensors whose name, alias or output name matches a pattern (`*.weights`); a pattern that
-    matches none must be a tensor's name. Raises a `GraphError` where it is not."""
-    if isinstance(only, str):
-        only = [only]
+    """The names of the tensors that match one of the patterns (`Graph.matching`). Raises a `GraphError` where
+    one matches none."""
     graph = trace.graph
-    names = list(graph.tensor_names())
-    chosen: set[str] = set()
-    for pattern in only:
-        found = [name for name in names if fnmatchcase(name, pattern)] or [pattern]
-        chosen.update(graph.tensor_name(graph.resolve(name)) for name in found)
-    return chosen
+    patterns = [only] if isinstance(only, str) else only
+    return {graph.tensor_name(ref) for pattern in patterns for ref in graph.matching(pattern)}
 
 
 # ---------------------------------------------------------------- facts of a tensor

@@ -33,6 +33,9 @@ from .report import REVEALS, Report
 from .sheet import ENDING, graded_sheet
 from .sheet_report import SheetReport
 
+PYTHON = (".py", "")
+"""The endings of what is executed."""
+
 
 def check(
     file: str | os.PathLike[str],
@@ -54,6 +57,8 @@ def check(
     if name.lower().endswith(ENDING):
         reference = None if contract == "model" else _reference(contract)
         return graded_sheet(name, reference, reveal)
+    if os.path.splitext(name)[1].lower() not in PYTHON:
+        raise GraphError(f"{name!r} is no Python; expected a .py file or a worksheet ({ENDING}) to grade")
     if not isinstance(contract, Contract):
         contract = load(contract)
     limits = Limits(seconds, megabytes)

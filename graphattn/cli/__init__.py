@@ -123,6 +123,8 @@ def _reader() -> Iterator[None]:
 
 def _sentence(error: Exception) -> str | None:
     """What to tell a person of an error; None for one that is a fault of ours."""
+    if isinstance(error, click.NoSuchOption) and re.match(r"-[.\d]", error.option_name):
+        return f"no such option {error.option_name!r}; expected negative numbers behind `--`, as in `-- -1 0`"
     if isinstance(error, click.UsageError):
         where = error.ctx.command_path if error.ctx else "graphattn"
         said = " ".join(error.format_message().split()).rstrip(".")
@@ -146,6 +148,8 @@ def _sentence(error: Exception) -> str | None:
 SPOKEN = (
     (r"\ballow_nonfinite=True", "--allow-nonfinite"),
     (r"\bforce=True", "--force"),
+    (r"^engine is (.*), or None", r"--engine is \1, or no --engine for ours"),
+    (r"^(graph '.*' has no tensor (?:(?!;).)*)$", r"\1; `graphattn trace SOURCE --stats` lists those it has"),
     (r"^engine='onnxruntime' needs", "--engine onnxruntime needs"),
     (r"\bengine='onnxruntime' is faster, and progress=True .*", "--engine onnxruntime is faster"),
     (r"\bnames=\{'([^']*)': '([^']*)'\}, the name in the reference", r"--name \1=\2, the name in A"),

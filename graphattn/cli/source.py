@@ -195,8 +195,9 @@ def read_specimen(
         feeds = random_feeds(found.graph, seed or 0)
         message(f"{source} has no feeds: they are drawn at random (--seed {seed or 0})")
         random = set(feeds)
+    nonfinite = bool(allow_nonfinite or found.allow_nonfinite)
     for path in feed_files:
-        read = _feeds_of(path, found.graph)
+        read = _feeds_of(path, found.graph, nonfinite)
         feeds |= read
         random -= read.keys()
     named = {**found.labels, **dict(_label(entry, found.graph) for entry in labels)}
@@ -205,7 +206,6 @@ def read_specimen(
     if feed_files or labels or patches or engine:
         need_unpatched(trace)
         trace = None
-    nonfinite = allow_nonfinite or found.allow_nonfinite
     specimen = replace(
         found, feeds=feeds, labels=named, trace=trace, engine=engine, drawn=random, allow_nonfinite=nonfinite
     )
@@ -433,7 +433,10 @@ def _of_folder(source: str) -> Specimen:
     from graphattn.dumps.csv_folder import is_csv_folder, read_csv_folder
 
     if not is_csv_folder(source):
-        raise GraphError(f"{source!r} is a folder; expected a file")
+        raise GraphError(
+            f"{source!r} is a folder without config.json; expected a file, the folder of a model, or one of"
+            " `graphattn trace --csv`"
+        )
     return _of_trace(read_csv_folder(source))
 
 
@@ -499,11 +502,12 @@ def _told_of(error: BaseException, path: Path) -> GraphError:
     return GraphError(f"{where}: {kind}{error}")
 
 
-def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
+def _feeds_of(path: str, graph: Graph, nonfinite: bool) -> dict[str, Any]:
     """The tensors of a file, by input name; a lone matrix feeds the only input, unless it is named after a
-    cotangent."""
+    cotangent. What the graph would refuse is refused here, where the file is known."""
     from graphattn.passes.cotangents import cotangent_of
 
+    from ..core import nested
     from ..core.tensor_file import read_tensors
 
     if Path(path).is_dir():
@@ -519,6 +523,15 @@ def _feeds_of(path: str, graph: Graph) -> dict[str, Any]:
             )
         feeds = dict(zip(inputs, feeds.values(), strict=True))
     file.need_numbers(inputs)
+    for name, value in feeds.items():
+        if name in graph.fed:
+            try:
+                feeds[name] = nested.read(value, graph.fed[name], name, allow_nonfinite=nonfinite)
+            except GraphError as error:
+                raise GraphError(f"{path}: {error}") from None
+        elif not cotangent_of(graph, name):
+            known = listed(graph.fed, none="no feeds") + suggest(name, graph.fed)
+            raise GraphError(f"{path}: graph {graph.name!r} has no input {name!r}; expected {known}")
     return feeds
 
 

@@ -231,6 +231,12 @@ class Graph(Builders):
         """Every name that `resolve` knows."""
         return self._names.all()
 
+    def matching(self, pattern: str) -> list[Ref]:
+        """The tensors whose name, alias or output name matches a pattern (`*.weights`), or an ending of it
+        does; a pattern that matches none must be a tensor's name, as `resolve` takes it."""
+        names = self._names.matching(pattern) if isinstance(pattern, str) else []
+        return [self.resolve(name) for name in names or [pattern]]
+
     def operand_specs(self, operands: Sequence[Ref | None]) -> list[Spec | None]:
         """The specs that the rules of an op are called with."""
         return [None if ref is None else self.spec(ref) for ref in operands]

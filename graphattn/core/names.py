@@ -12,6 +12,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
@@ -83,6 +84,15 @@ class Names:
         `layer0.attention.head0.weights`."""
         known = [full for full in self.all() if full.endswith(name[-1:]) and _abridges(name, full)]
         return list(dict.fromkeys(ref for full in known if (ref := self.exactly(full)) is not None))
+
+    def matching(self, pattern: str) -> list[str]:
+        """The tensor names that match a pattern (`*.weights`); where none does, those with an ending that
+        does (`head0.weights.*`)."""
+        names = list(self.all())
+        found = [name for name in names if fnmatchcase(name, pattern)]
+        if found or not any(sign in pattern for sign in "*?["):
+            return found
+        return [name for name in names if fnmatchcase(name, f"*.{pattern}")]
 
     def inside(self, name: str) -> list[str]:
         """The tensors in the only node or scope of that name, of which parts may be left out."""

@@ -7,7 +7,6 @@ steps   the same one step at a time
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from time import perf_counter
 from typing import Any
 
@@ -294,11 +293,5 @@ def _last_uses(plan: Plan, patterns: Sequence[str]) -> dict[int, list[int]]:
 
 def _kept(plan: Plan, patterns: Sequence[str]) -> set[int]:
     """The places of the tensors whose names match one of the patterns."""
-    kept: set[int] = set()
-    names = {name: plan.graph.resolve(name) for name in plan.graph.tensor_names()}
-    for pattern in patterns:
-        found = [ref for name, ref in names.items() if fnmatchcase(name, str(pattern))]
-        if not found:
-            found = [plan.graph.resolve(pattern)]
-        kept.update(plan.places[ref] for ref in found if ref in plan.places)
-    return kept
+    found = (ref for pattern in patterns for ref in plan.graph.matching(pattern))
+    return {plan.places[ref] for ref in found if ref in plan.places}

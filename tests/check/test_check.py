@@ -173,12 +173,14 @@ def test_a_contract_of_graphs_takes_numpy(tmp_path):
     "args, words",
     [
         (("nowhere.py",), "there is no file 'nowhere.py'"),
+        (("good.json",), "'good.json' is no Python; expected a .py file or a worksheet"),
         (("a.py", "modle"), "did you mean 'model'"),
     ],
 )
 def test_refusals(args, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, "", "a.py")
+    written(tmp_path, "{}", "good.json")
     with pytest.raises(GraphError, match=words):
         check(*args)
 

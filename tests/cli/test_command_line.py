@@ -279,7 +279,6 @@ def test_labels(cli):
     [
         ("blok", f"'blok' {NEITHER}; did you mean 'block'?"),
         ("none.json", f"'none.json' {NEITHER}"),
-        (".", "'.' is a folder; expected a file"),
         ("block --level blok", f"unknown level 'blok'; expected one of {LEVELS}; did you mean 'block'?"),
         ("block --n 0", "invalid value for '--n': expected a whole number of 1 or more, got '0'"
                         " (`graphattn trace --help` tells more)"),
@@ -300,14 +299,26 @@ def test_labels(cli):
         ("block --labels a,b", "--labels 'a,b' has 2 names for axis 'token'; expected 4"),
         ("block --labels head=a,b", "--labels 'head=a,b': the graph has no axis 'head';"
                                     " expected AXIS=A,B,… with one of token, feature"),
-        ("block --tensor nothing", "graph 'block' has no tensor 'nothing'"),
+        ("block --tensor nothing", "graph 'block' has no tensor 'nothing';"
+                                   " `graphattn trace SOURCE --stats` lists those it has"),
+        ("block --patch nothing=zero", "graph 'block' has no tensor 'nothing';"
+                                       " `graphattn trace SOURCE --stats` lists those it has"),
+        ("block --tensor wieghts", "graph 'block' has no tensor 'wieghts'; did you mean 'weights'?"),
+        ("block --engine foo", "--engine is 'foo'; expected onnxruntime, or no --engine for ours"),
+        (".", "'.' is a folder without config.json; expected a file, the folder of a model, or one of"
+              " `graphattn trace --csv`"),
+        ("block -o run.foo", "'run.foo' has no known ending; expected .txt, .json, .md, .markdown, .npz,"
+                             " .safetensors, .tex, .xlsx, or a folder: 'name/'"),
+        ("block -1", "no such option '-1'; expected negative numbers behind `--`, as in `-- -1 0`"),
         ("block --feeds none.json", "none.json: no such file or directory"),
         ("block --feeds .", "'.' is a folder; expected a file of feeds"),
         ("block --feeds ragged.json", "ragged.json: X[1] has 1 cells; expected 2, as in its neighbours"),
-        ("block --feeds nan.json", "X[0][0] is nan; expected a finite number (--allow-nonfinite lets it in)"),
+        ("block --feeds nan.json", "nan.json: X[0][0] is nan; expected a finite number"
+                                    " (--allow-nonfinite lets it in)"),
         ("block --feeds text.json", "text.json: X is 'hello'; expected nested lists of numbers"),
-        ("block --feeds small.json", "X has 1 rows; expected 4 (X is token 4 × feature 8)"),
-        ("block --feeds extra.json", "graph 'block' has no input 'Z'; expected X, w_q, w_k, w_v, w_o"),
+        ("block --feeds small.json", "small.json: X has 1 rows; expected 4 (X is token 4 × feature 8)"),
+        ("block --feeds extra.json", "extra.json: graph 'block' has no input 'Z';"
+                                      " expected X, w_q, w_k, w_v, w_o"),
         ("block --feeds broken.json", "broken.json is not JSON: Expecting ',' delimiter at line 1, column 10"),
         ("block --feeds deep.json", "deep.json is nested too deep; expected at most 32 lists"),
         ("block --feeds Z.csv", "Z.csv is named after none of the inputs;"

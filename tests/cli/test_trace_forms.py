@@ -62,7 +62,7 @@ def test_refused(cli, options, told):
 
 def test_sources_that_are_no_trace(cli):
     Path("none").mkdir()
-    assert cli("trace", "none")[2] == "graphattn: 'none' is a folder; expected a file\n"
+    assert "'none' is a folder without config.json; expected a file, the folder" in cli("trace", "none")[2]
     Path("none/manifest.json").write_text("{}", encoding="utf-8")
     told = "'none': manifest.json: format is null; expected 'graphattn trace folder'"
     assert cli("trace", "none")[2] == f"graphattn: {told}\n"

@@ -125,6 +125,9 @@ def test_keep_records_only_what_is_asked(g, trace):
     )
     assert run(g, {"x": X}, keep=["out"]).names == ["head.out"]
     assert run(g, {"x": X}, keep=[]).names == []
+    fine = run(g, {"x": X}, keep=["weights.*"], level="primitive")  # an ending of head.weights.peak, …
+    assert fine.names and all(name.startswith("head.weights.") for name in fine.names)
+    assert fine.stats("weights.*").data() == fine.stats("head.weights.*").data()
     assert run(g, {"x": X}, keep=["*"]) == run(g, {"x": X})
     assert kept.masked("weights") == trace.masked("weights")
 

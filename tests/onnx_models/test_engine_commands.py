@@ -56,7 +56,10 @@ def test_a_corpus(cli, tmp_path):
 
 def test_no_engine(cli):
     status, _, told = cli("trace", *BLOCK, "--engine", "torch")
-    assert (status, told) == (2, "graphattn: engine is 'torch'; expected onnxruntime, or None\n")
+    assert (status, told) == (
+        2,
+        "graphattn: --engine is 'torch'; expected onnxruntime, or no --engine for ours\n",
+    )
     status, _, told = cli("trace", *BLOCK, *ENGINE, "--precision", "float16")
     assert status == 2 and "expected no --engine" in told
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from graphattn.dumps.forms import FORMS, Form, form_of
+from graphattn.dumps.forms import FORMS, Form, form_of, unknown_ending
 
 from ...core.errors import GraphError, suggest
 from ...progress import expected
@@ -80,7 +81,8 @@ def command(
     switches = {
         form.name: {switch: options.pop(f"{form.name}_{switch}") for switch in form.switches} for form in FORMS
     }
-    form = _form(asked, switches, exact, short, bool(patterns), output)
+    as_text = exact or beside or heat or short is not None
+    form = _form(asked, switches, exact, short, bool(patterns), as_text, output)
     if beside and (not patterns or form is not TEXT or exact or short is not None):
         raise GraphError("--beside shows tables of text; expected it with --tensor, and no other form")
     if heat and (form is not TEXT or exact or beside or short is not None):
@@ -147,14 +149,17 @@ def _heat(trace: Any, patterns: tuple[str, ...], limit: int, output: str | None)
 
 def _form(
     asked: dict[str, Any], switches: dict[str, dict[str, bool]], exact: bool, short: str | None,
-    selected: bool, output: str | None,
+    selected: bool, as_text: bool, output: str | None,
 ) -> Form:  # fmt: skip
     """The form that is asked for. Raises a `GraphError` where options contradict each other."""
     given = [form for form in FORMS[1:] if asked[form.name]]
     flags = [f"--{form.name}" for form in given] + ["--precision"] * (short is not None)
     if len(flags) > 1:
         raise GraphError(f"{' and '.join(flags)} do not go together; expected one of them")
-    form = given[0] if given else (form_of(output) if output else None) or TEXT
+    ending = form_of(output) if output else None
+    if not given and ending is None and not as_text and output and Path(output).suffix:
+        raise unknown_ending(output)
+    form = given[0] if given else ending or TEXT
     for other in FORMS:
         for switch, on in switches[other.name].items():
             if on and other is not form:
