@@ -72,7 +72,8 @@ def test_a_saved_run(cli):
 REFUSED = {
     ("block", "head0.weights", "0"): "'head0.weights' is token 4 × token 4; expected 2 indices, got 1",
     ("block", "head0.weights", "0", "4"): "4 is no place on axis token of 'head0.weights'; expected 0 to 3",
-    ("block", "nope", "0", "0"): "graph 'block' has no tensor 'nope'",
+    ("block", "nope", "0", "0"): "graph 'block' has no tensor 'nope';"
+    " `graphattn trace SOURCE --stats` lists those it has",
     ("toy", "layer1", "z", "3"): "label 'z' stands at places 5, 10 and 15 of axis token of 'layer1';"
     " expected one of these numbers",
     (
