@@ -122,7 +122,7 @@ def _lines(
 ) -> Iterator[str]:
     exact = isinstance(form, Exact)
     yield EXACT_HEADER if exact else HEADER
-    yield from _head(trace, only)
+    yield from _head(trace, only, _room(form))
     if exact:
         if trace.numbers.name != "float":
             yield f"numbers {trace.numbers.name}"
@@ -140,8 +140,8 @@ def _lines(
         yield "end"
 
 
-def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
-    """What the trace is of: the graph, what was fed, what came out."""
+def _head(trace: Trace, only: list[str] | None, room: int | None) -> Iterator[str]:
+    """What the trace is of: the graph, what was fed, what came out; in lines of so many places."""
     graph = trace.graph
     lines = [("graph", graph.name, plain(graph.title) if graph.title else "")]
     done = {step.name for step in trace.steps}
@@ -161,7 +161,16 @@ def _head(trace: Trace, only: list[str] | None) -> Iterator[str]:
     kinds = max(8, *(len(kind) + 1 for kind, _, _ in lines))
     names = max(8, *(len(name) + 2 for _, name, _ in lines))
     for kind, name, rest in lines:
-        yield f"{kind:<{kinds}}{name:<{names}}{rest}".rstrip()
+        yield from _fitted(f"{kind:<{kinds}}{name:<{names}}{rest}".rstrip(), room)
+
+
+def _room(form: Pretty | Exact) -> int | None:
+    """The places of a line, where a width is given."""
+    return None if isinstance(form, Exact) or form.width is None else form.width + len(MARGIN)
+
+
+def _fitted(line: str, room: int | None) -> list[str]:
+    return [line] if room is None else wrapped(line, room, MARGIN + "  ")
 
 
 def step_text(row: StepRow, trace: Trace, decimals: int = 4, limit: int = 12) -> str:
@@ -180,22 +189,22 @@ def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> list[str]:
         if port:
             lines.append("")
         if several or fed:
-            lines += _heading(MARGIN + tensor.name, shape_text([tensor.spec]), "")
+            lines += _heading(MARGIN + tensor.name, shape_text([tensor.spec]), "", form)
         gradient = None if isinstance(form, Exact) else cotangent(trace, tensor)
         lines += [MARGIN + line for line in _tensor(tensor, row, form, trace.numbers, gradient)]
-    return lines + [f"{MARGIN}! {plain(warning)}" for warning in row.warnings]
+    warnings = [f"{MARGIN}! {plain(warning)}" for warning in row.warnings]
+    return lines + [line for warning in warnings for line in _fitted(warning, _room(form))]
 
 
 def _heading(text: str, axes: str, formula: str, form: Pretty | Exact | None = None) -> list[str]:
     """What is computed, its axes, its formula: in three columns that stand still. The first stands
     on a line of its own where it is too long; where a width is given, so does the last."""
-    room = None if form is None or isinstance(form, Exact) else form.width
-    if room is not None:
-        room += len(MARGIN)
-        if max(FORMULA_COLUMN, AXES_COLUMN + width(axes) + 2) + width(formula) > room:
-            both = f"{axes}   {formula}".rstrip()
-            below = wrapped(both, room - len(MARGIN), "  ")
-            return [*wrapped(text, room, MARGIN), *(MARGIN + line for line in below)]
+    room = None if form is None else _room(form)
+    end = AXES_COLUMN + width(axes)
+    if room is not None and (max(FORMULA_COLUMN, end + 2) + width(formula) if formula else end) > room:
+        both = f"{axes}   {formula}".rstrip()
+        below = wrapped(both, room - len(MARGIN), "  ")
+        return [*wrapped(text, room, MARGIN), *(MARGIN + line for line in below)]
     lines: list[str] = []
     wide = width(text)
     if wide > AXES_COLUMN - 2:

@@ -50,7 +50,7 @@ def card(op: Op, width: int | None = None) -> str:
     if op.samples:
         parts = {
             "": _title(op),
-            "to copy": to_copy(op),
+            "to copy": to_copy(op, room),
             "what it is": _doc(op.doc, inner),
             "call": parts["call"],
         }

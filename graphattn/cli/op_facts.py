@@ -144,8 +144,9 @@ def told(mistake: Declared) -> str:
     return mistake.sentence or mistake.words.rstrip(",")
 
 
-def to_copy(op: Op) -> str:
-    """A program that calls the op as its first sample does, on random numbers."""
+def to_copy(op: Op, room: int = 112) -> str:
+    """A program that calls the op as its first sample does, on random numbers; in lines of `room` places,
+    where no single argument is longer."""
     graph, feeds = sampled(op, op.samples[0])
     node = graph.node(RESULT)
     lines = [
@@ -165,8 +166,22 @@ def to_copy(op: Op) -> str:
             given.append(f"{op.operand_name(slot)}={ref.node}" if hole else ref.node)
     given += [f"{name}={value!r}" for name, value in node.given.items()]
     given.append(f'name="{RESULT}"')
-    lines.append(f"{RESULT} = g.{op.name}({', '.join(given)})")
+    call = f"{RESULT} = g.{op.name}({', '.join(given)})"
+    if len(call) > room:
+        call = f"{RESULT} = g.{op.name}(\n{_arguments(given, room)}\n)"
+    lines.append(call)
     return "\n".join([*lines, "print(run(g, random_feeds(g)))"])
+
+
+def _arguments(given: list[str], room: int) -> str:
+    """Arguments on lines of so many places, as many on each as fit."""
+    lines: list[str] = []
+    for argument in given:
+        if lines and len(lines[-1]) + 1 + len(argument) + 1 <= room:
+            lines[-1] += f" {argument},"
+        else:
+            lines.append(f"    {argument},")
+    return "\n".join(lines)
 
 
 def _inner(text: str) -> str:

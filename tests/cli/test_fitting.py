@@ -15,7 +15,10 @@ from click.testing import CliRunner
 from graphattn import Graph, GraphError, run
 from graphattn.builtin import specimen
 from graphattn.cli import main, options_in
+from graphattn.cli.op_card import card
+from graphattn.cli.op_facts import to_copy
 from graphattn.cli.paint import TRACE, WHY, painter
+from graphattn.core.op import OPS
 from graphattn.core.words import aligned, width
 from graphattn.dumps.latex import trace_latex
 from graphattn.dumps.markdown import trace_markdown
@@ -272,3 +275,22 @@ def test_colour_and_width_on_a_terminal(tmp_path):
         plain = re.sub(r"\x1b\[[0-9;]*m", "", text).split("\n\n", 1)[1]
         assert max(map(width, plain.splitlines())) <= 66
     assert "36m" not in shown(*args, NO_COLOR="1")
+
+
+def test_what_a_trace_is_of_fits(trace):
+    """The lines at the head, and warnings."""
+    for places in (80, 60):
+        lines = trace_text(trace, width=places).splitlines()
+        assert max(map(width, lines)) <= places and trace.graph.title.split()[-1] in " ".join(lines[:4])
+    g = Graph("a")
+    g.output(y=g.log(g.input("x", (1,)), name="of_a_name_that_is_long_enough"))
+    warned = trace_text(g.run({"x": [-1.0]}), width=60).splitlines()
+    assert any("!" in line for line in warned) and max(map(width, warned)) <= 60
+
+
+def test_the_call_to_copy_fits():
+    for name in ("encoder_layer", "decoder_layer", "block"):
+        copied = card(OPS[name], 80).partition("to copy")[2].partition("what it is")[0]
+        assert max(map(width, copied.splitlines())) <= 80 and "    y = g." in copied
+    short, long = (to_copy(OPS["encoder_layer"], places) for places in (40, 1000))
+    assert re.sub(r",?\s", "", short) == re.sub(r",?\s", "", long) != long

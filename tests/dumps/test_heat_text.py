@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 import pytest
+from rich.color import Color, ColorSystem
 
 from graphattn import Graph, GraphError
 from graphattn.cli import main
-from graphattn.dumps.colour import contrast
-from graphattn.dumps.heat_text import heat_lines, plain_text
+from graphattn.core.words import width
+from graphattn.dumps.colour import contrast, oklab
+from graphattn.dumps.heat import Cell
+from graphattn.dumps.heat_text import ABOVE, BELOW, LEAST, heat_lines, painted, plain_text
 
 
 def square(n: int, labels: list[str] | None = None):
@@ -25,12 +28,41 @@ def test_without_colours(golden):
     golden("heat.txt", plain_text(lines))
 
 
-def test_with_colours_each_cell_has_a_surface_and_an_ink():
-    trace = square(3)
-    lines = list(heat_lines(trace, ["masked", "w"]))
-    cells = [piece for line in lines for piece in line if piece.fill]
-    assert len(cells) == 18 and all(contrast(cell.ink, cell.fill) >= 4.5 for cell in cells)
-    assert [cell.text.strip() for cell in cells[-9:]][:3] == ["1.00", "//", "//"]
+def test_the_largest_stands_out_and_what_is_hidden_does_not():
+    lines = list(heat_lines(square(3), ["w"]))
+    first, second, third = ([*line[1:]] for line in lines[2:5])
+    assert [piece.text.strip() for piece in first] == ["1.00", "//", "//"]
+    assert first[0].style == f"#FFFFFF on {ABOVE}" and first[1].style == first[2].style == "dim"
+    small = [piece for piece in (*second, *third) if piece.text.strip() in (".00", ".05")]
+    assert small and all(piece.style == "" for piece in small)
+
+
+@pytest.mark.parametrize("system", [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT, ColorSystem.STANDARD])
+def test_a_scale_for_a_dark_and_for_a_light_terminal(system):
+    """Each cell can be read, none is near black or near white, and the more the more colour."""
+    for end in (ABOVE, BELOW):
+        colours = []
+        for step in range(101):
+            piece = painted("x", Cell("number", (1 if end == ABOVE else -1) * step / 100, ""), True)
+            if step < 100 * LEAST:
+                assert piece.style == ""
+                continue
+            ink, fill = (
+                Color.parse(name).downgrade(system).get_truecolor().hex.upper()
+                for name in (piece.ink, piece.fill)
+            )
+            assert contrast(ink, fill) >= 3.7
+            assert min(contrast(fill, "#000000"), contrast(fill, "#FFFFFF")) >= 2
+            colours.append(math.hypot(*oklab(fill)[1:]))
+        assert max(colours) == pytest.approx(colours[-1], rel=0.1) and colours[0] < 0.3 * colours[-1]
+
+
+def test_it_fits_into_its_room():
+    for n, room in ((12, 80), (40, 60), (3, 40)):
+        for colour in (True, False):
+            lines = plain_text(heat_lines(square(n), limit=40, colour=colour, room=room)).splitlines()
+            assert max(map(width, lines)) <= room
+    assert "1.00" in "".join(lines)
 
 
 def test_many_columns_are_two_characters_each():

@@ -109,7 +109,7 @@ def command(
         say("writing")
         taken = {**{name: writing[name] for name in form.takes}, **switches[form.name]}
         if heat:
-            written = _heat(trace, patterns, limit, output)
+            written = _heat(trace, patterns, limit, fitting, output)
         elif beside:
             from graphattn.dumps.tensor_text import tensor_text
 
@@ -130,19 +130,21 @@ def command(
         emit(written, output, exact=form.exact or exact, painted=None if plain else painter(TRACE))
 
 
-def _heat(trace: Any, patterns: tuple[str, ...], limit: int, output: str | None) -> str | None:
+def _heat(
+    trace: Any, patterns: tuple[str, ...], limit: int, room: int | None, output: str | None
+) -> str | None:
     """The text of heat maps; None where they were printed in colours."""
     from graphattn.dumps.heat_text import heat_lines, plain_text
 
     out = console()
     if output is not None or not out.is_terminal or out.no_color:
-        return plain_text(heat_lines(trace, patterns or None, limit, colour=False))
+        return plain_text(heat_lines(trace, patterns or None, limit, colour=False, room=room))
     from rich.text import Text
 
-    for line in heat_lines(trace, patterns or None, limit):
+    for line in heat_lines(trace, patterns or None, limit, room=room):
         text = Text()
         for piece in line:
-            text.append(piece.text, f"{piece.ink} on {piece.fill}" if piece.fill else "")
+            text.append(piece.text, piece.style)
         out.print(text)
     return None
 
