@@ -14,7 +14,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphattn import Graph, GraphError, run
@@ -106,8 +106,10 @@ def calls(op: Op) -> Iterator[Call]:
 
 
 def disturbed(op: Op, rounds: int = 6, special: float = 0.15) -> Iterator[Call]:
-    """Every sample again with other floats: random ones, and now and then one that is special."""
+    """Every sample again with other floats: random ones, and now and then one that is special. One graph serves
+    all rounds of a sample, so that it is zoomed and planned once."""
     for i, sample in enumerate(op.samples):
+        made = None
         for turn in range(rounds):
             dice = random.Random(f"{op.name} {i} {turn}")
             rate = special if turn else 0.0
@@ -120,7 +122,11 @@ def disturbed(op: Op, rounds: int = 6, special: float = 0.15) -> Iterator[Call]:
                 return dice.choice(SPECIAL) if dice.random() < rate else dice.gauss(0.0, 2.0)
 
             operands = tuple(None if value is None else mapped(other, value) for value in sample.operands)
-            yield call(op, Sample(operands, sample.attributes), f"{op.name}, sample {i} disturbed {turn}")
+            what = f"{op.name}, sample {i} disturbed {turn}"
+            if made is None:
+                made = call(op, Sample(operands, sample.attributes), what)
+            feeds = {f"x{slot}": value for slot, value in enumerate(operands) if value is not None}
+            yield replace(made, what=what, feeds=feeds)
 
 
 def emptied(op: Op) -> Iterator[Call]:

@@ -28,14 +28,14 @@ def test_law(law):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", graph_laws.LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("op", every_op(lambda op: op.samples))
-def test_law_on_each_op_twice(op, law):
+def test_laws_on_each_op_twice(op):
     """Every op at least once, and once more on what it gave."""
     count = len(op.samples[-1].operands)
     first = Move(op.name, len(op.samples) - 1, (None,) * count, True, False)
     second = Move(op.name, len(op.samples) - 1, (count, *range(1, count))[:count], False, True)
-    assert list(law(build([first, second]))) == []
+    found = {law.__name__: list(law(build([first, second]))) for law in graph_laws.LAWS}
+    assert {law: problems for law, problems in found.items() if problems} == {}
 
 
 @pytest.mark.slow
