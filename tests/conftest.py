@@ -8,6 +8,7 @@ read in the diff before committing.
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="write tests/golden anew from what the code prints now, instead of comparing",
     )
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays to the end; the garbage collector need not look through it."""
+    gc.freeze()
 
 
 def _told(path: Path) -> str:
