@@ -17,11 +17,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "ops.md"
 PARSER = MarkdownIt("commonmark").enable("table")
 
 
+@pytest.mark.slow
 def test_the_page_is_current(golden):
     """`pytest --rewrite-golden` writes docs/ops.md anew after an op has changed."""
     golden(PAGE, page())
 
 
+@pytest.mark.slow
 def test_every_op_is_on_it():
     lines = page().splitlines()
     for op in OPS.values():

@@ -133,6 +133,7 @@ def test_large_numbers_are_no_masks():
     assert compare(t, {"x": x, "y": wrong}).verdict == "different"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [-1000, -900, -560, -500, 0, 400, 520, 900, 1020])
 def test_verdicts_and_relations_are_those_of_numbers_of_any_size(power):
     """Powers of two change neither."""

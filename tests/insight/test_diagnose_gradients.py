@@ -121,6 +121,7 @@ def _slope(kind, v):
     return {"exact": exact, "relu": float(v > 0), "sigmoid": s * (1 - s)}[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation, kind, words", [
     ("gelu", "quick", "x · sigmoid(1.702 x)"), ("gelu", "tanh", "approximate=tanh"), ("gelu", "relu", "relu"),
     ("gelu_tanh", "exact", "approximate=none"), ("silu", "sigmoid", "sigmoid"),
@@ -143,6 +144,7 @@ def test_the_derivative_of_another_form_is_named(activation, kind, words):
     assert words in found.findings[0].phrase and "the derivative of" in found.findings[0].phrase
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at, words", [("act", "the result in the place of x"), ("raw", "a of the add before")])
 def test_a_derivative_at_the_wrong_point_is_named(at, words):
     g = Graph("layer")

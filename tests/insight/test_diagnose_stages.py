@@ -76,6 +76,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("right", "wrong", "words"), CASES)
 def test_layers_and_sublayers_in_another_order_or_number(right, wrong, words):
     (phrase, *_) = told(stack(right), stack(wrong.split()))
