@@ -79,6 +79,7 @@ def test_a_long_chain_of_composites():
     assert fuse(fine) == g
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_printed(chain):
     text = str(chain)
     assert f"n{LENGTH - 1}" in text or "more" in text or "…" in text

@@ -25,6 +25,7 @@ def test_as_in_exact_fractions_at_every_size(cells, power):
         assert math.ldexp(found, -power) == pytest.approx(math.sqrt(square), rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.slow
 @given(CELLS, POWERS, POWERS)
 def test_a_slope_at_every_size(cells, power, other):
     xs, ys = [math.ldexp(x, power) for x in cells], [math.ldexp(3 * x, min(other, 1000)) for x in cells]

@@ -182,6 +182,7 @@ def test_random_traces(tmp_path_factory, case, labelled, data):
 DOUBLES = st.floats(width=64, allow_nan=True, allow_infinity=True, allow_subnormal=True)
 
 
+@pytest.mark.slow
 @given(st.lists(DOUBLES, min_size=6, max_size=6))
 def test_numbers_bit_for_bit(tmp_path_factory, cells):
     folder = tmp_path_factory.getbasetemp() / "numbers-run"

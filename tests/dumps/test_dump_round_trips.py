@@ -136,6 +136,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 @example([10**5000, -(10**4999)])
 @example(["inf", math.inf, "nan", math.nan, "1e-05", 1e-05, 1, 1.0, True])

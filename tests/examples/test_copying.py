@@ -132,6 +132,7 @@ def test_it_is_quiet_in_a_pipe(short) -> None:
     assert "\x1b" not in told.stdout
 
 
+@pytest.mark.slow
 def test_the_files_read_back(short) -> None:
     _, folder = short
     graph = parse_graph(text_of(folder / "model.txt"))

@@ -313,6 +313,7 @@ def test_the_gradient_of_a_gradient():
     assert run(thrice, {"x": 5.0})["d3_x"] == 6.0
 
 
+@pytest.mark.slow
 def test_second_order_of_a_block():
     made = specimen("block", n=3, d=4, causal=True)
     once = gradient(made.graph, "Y")

@@ -132,6 +132,7 @@ def test_what_rows_columns_and_sums_say_where_nothing_fits():
         assert (found.verdict, found.notes) == ("unexplained", [told, *untried])
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_a_round_number_has_no_name():
     graph = Graph("loss")
     x, targets = graph.input("x", (3, 4)), graph.input("targets", (3, 4))
@@ -147,6 +148,7 @@ def test_a_loss_that_is_a_round_number_has_no_name():
     assert doubled.verdict == "mistake"
 
 
+@pytest.mark.slow
 def test_what_fits_better_is_named_though_something_likelier_fits_too():
     """In float32, √variance + eps is within what rounding may do of twice that eps inside the root."""
     random = Random(8)

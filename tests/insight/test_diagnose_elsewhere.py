@@ -33,6 +33,7 @@ def memory(bad):
     return g
 
 
+@pytest.mark.slow
 def test_attention_to_memory_is_fed_the_own_stream():
     said(memory, "own", "with x instead of memory as x of the linear attention.k and attention.v")
 

@@ -46,6 +46,7 @@ def model(norm=layernorm):
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong, words", [
     (without_beta, "without beta (b*) in every LayerNorm"),
     pytest.param(eps_outside, "with every sqrt of every LayerNorm on layer*.norm.variance.quotient and",
@@ -68,6 +69,7 @@ def test_all_layers_are_looked_at_before_one_of_them():
     assert later[("layer0.linear",)] == later[("layer1.linear",)] == pytest.approx(LAYER)
 
 
+@pytest.mark.slow
 def test_a_slow_machine_finds_the_same(monkeypatch):
     given = specimen("block", n=3, d=4, causal=True)
     right = run(given.graph, given.feeds)
@@ -80,6 +82,7 @@ def test_a_slow_machine_finds_the_same(monkeypatch):
     assert str(slow) == str(usual)
 
 
+@pytest.mark.slow
 def test_in_a_guise_what_gives_the_same_without_it_is_not_tried_again():
     given = specimen("block", n=3, d=4, causal=True)
     noise = [[Random(7).gauss(0, 1) for _ in range(4)] for _ in range(3)]

@@ -104,6 +104,7 @@ def two(last=None):
     return g, feeds, run(g, feeds, patch={"scaled": feeds["x"]})["weights"]
 
 
+@pytest.mark.slow
 def test_a_second_mistake_further_down_is_found_and_both_are_one_finding():
     graph, feeds, weights = two()
     theirs = {"weights": weights, "y": mapped(lambda c: 6 * c, weights)}

@@ -103,6 +103,7 @@ def encoder(order):
     return g.at("op")
 
 
+@pytest.mark.slow
 def test_stages_are_called_by_their_composites():
     assert told(encoder("01"), encoder("011")) == ["with the encoder layer layer1 run twice"]
 
@@ -121,6 +122,7 @@ def test_self_attention_done_twice_takes_its_result_three_times():
     assert told(right, wrong, repeat) == ["with the multi-head attention first (h=2) done twice"]
 
 
+@pytest.mark.slow
 def test_diagnose_names_a_stage():
     right = stack(["a0", "m0"])
     feeds = random_feeds(right, 1)

@@ -111,6 +111,7 @@ def test_no_pairs_are_ranked_where_the_budget_is_spent(level, monkeypatch):
     assert all(id(a) in likely or id(b) in likely for a, b in first)
 
 
+@pytest.mark.slow
 def test_what_else_is_found_does_not_depend_on_the_machine(level):
     searches = [started(Clock(step)) for step in (0.0, 1.0)]
     found = [names_of(pairs.look_for_pairs(search, [level])) for search in searches]

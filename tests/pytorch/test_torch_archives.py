@@ -59,6 +59,7 @@ def test_an_archive_is_read_as_the_program_is(saved):
     assert by_name.run()["output"] == live.run()["output"]
 
 
+@pytest.mark.slow
 def test_nothing_is_unpickled(saved, tmp_path, monkeypatch):
     """Every entry that torch.export.load would unpickle holds code, and none is run."""
 
@@ -73,6 +74,7 @@ def test_nothing_is_unpickled(saved, tmp_path, monkeypatch):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_sizes_that_a_program_leaves_open(tmp_path):
     module = seeded(lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True))
     tokens_of_all_lengths = {1: torch.export.Dim("n", min=2, max=64)}

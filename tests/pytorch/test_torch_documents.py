@@ -37,6 +37,7 @@ def command(*words):
     return CliRunner().invoke(main, words)
 
 
+@pytest.mark.slow
 def test_commands_take_an_archive(saved, tmp_path):
     path, feeds = saved
     weights = "blocks1.attention.attention.weights"

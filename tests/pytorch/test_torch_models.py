@@ -58,6 +58,7 @@ def turned(x, cos, sin):
     return x * cos + torch.cat((-b, a), dim=-1) * sin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 def test_a_llama_by_hand(dtype):
     reading, trace, distance = worst(seeded(Llama, dtype), IDS)

@@ -131,6 +131,7 @@ def test_every_float_on_the_way(case, dtype):
     assert distance <= TOLERANCE[dtype]
 
 
+@pytest.mark.slow
 def test_scopes_are_paths_and_weights_have_their_names():
     specimen = programs.traced(seeded(Plain), IDS)
     g = specimen.graph
@@ -142,6 +143,7 @@ def test_scopes_are_paths_and_weights_have_their_names():
     assert list(g.outputs) == ["output"]
 
 
+@pytest.mark.slow
 def test_a_live_module_agrees_by_path():
     module = seeded(Plain)
     comparison = compare(programs.traced(module, IDS).run(), programs.record(module, IDS))
@@ -171,6 +173,7 @@ def test_a_fault_of_a_live_module_is_named(fault, monkeypatch):
     assert from_steps in " ".join(str(by_steps).split())
 
 
+@pytest.mark.slow
 def test_attention_is_known_as_such():
     """Written out, and called: heads, weights, masks, and names of axes."""
     by_hand = programs.traced(seeded(Plain), IDS)
@@ -196,6 +199,7 @@ def test_axes_where_tokens_come_first():
     assert programs.traced(layer, tokens()).graph.inputs["src"].axes[0] == "token"
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_autograd():
     module = seeded(Plain, torch.float64)
     specimen = programs.traced(module, IDS)

@@ -39,6 +39,7 @@ def test_used_twice_has_two_arrows():
     assert len(picture.diagram.arrows) == 2 and picture.dot.count("n0 -> n1") == 2
 
 
+@pytest.mark.slow
 def test_files(tmp_path):
     pytest.importorskip("pygraphviz")
     _, _, y = small()

@@ -106,6 +106,7 @@ except ValueError as error:
     assert alone(written, tmp_path, code) == "4 does not divide into 3 equal parts\n"
 
 
+@pytest.mark.slow
 def test_model_py_needs_nothing_and_reads_well(written):
     text = (written / "model.py").read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -157,6 +158,7 @@ def numbers_in(text):
     return re.findall(r"\d+\.\d+(?:e[-+]\d+)?", text)
 
 
+@pytest.mark.slow
 def test_scale_says_what_a_naive_computation_finds(written):
     """The same draws, the seed's lines by hand."""
     largest = {True: [], False: []}

@@ -100,6 +100,7 @@ def samples():
     return graph, feeds
 
 
+@pytest.mark.slow
 def test_every_computed_cell_is_a_formula():
     trace = block()
     book = openpyxl.load_workbook(io.BytesIO(workbook(trace)))
@@ -129,6 +130,7 @@ def test_two_writes_give_the_same_bytes():
     assert workbook(block()) == workbook(block())
 
 
+@pytest.mark.slow
 def test_labels_stay_text():
     trace = specimen("block", n=2, d=4, heads=1).run(labels={"token": ["=1+1", "http://example.org"]})
     book = openpyxl.load_workbook(io.BytesIO(workbook(trace)))
@@ -178,6 +180,7 @@ def pictures(data):
         return [book.read(name) for name in book.namelist() if name.startswith("xl/media/")]
 
 
+@pytest.mark.slow
 def test_the_contents_show_the_graph(monkeypatch):
     """One picture, the same each time; none where the graph is large or Graphviz does not draw it."""
     trace = specimen("attention", n=2, d=2).run()

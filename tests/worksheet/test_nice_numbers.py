@@ -79,6 +79,7 @@ def test_the_numbers_are_those_of_a_run_in_floats(seed):
         assert all(abs(a - b) < 1e-12 for a, b in pairs)
 
 
+@pytest.mark.slow
 def test_a_norm_leaves_out_its_small_eps():
     exercises = Exercises(norm())
     for seed in SEEDS:

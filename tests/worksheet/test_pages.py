@@ -78,6 +78,7 @@ def _answers(sheet):
     return re.sub(r" \| (?=\*\*)", " | | ", text)
 
 
+@pytest.mark.slow
 def test_the_solution_is_the_trace():
     for sheet in sheets():
         results = {step.result.name: step.result for step in sheet.contents.steps}
@@ -110,6 +111,7 @@ def test_the_question_has_one_answer():
     assert "which boxes of A are the largest" in even.contents.question
 
 
+@pytest.mark.slow
 def test_everything_is_on_the_paper_and_no_box_on_another():
     for sheet in sheets():
         for side in pages(sheet.contents):
@@ -162,6 +164,7 @@ def test_no_arrow_runs_through_a_text(name):
         _no_arrow_through_a_text(side)
 
 
+@pytest.mark.slow
 def test_no_arrow_of_a_real_sheet_runs_through_a_text():
     for side in (side for sheet in sheets() for side in pages(sheet.contents)):
         _no_arrow_through_a_text(side)
@@ -176,6 +179,7 @@ def _no_arrow_through_a_text(side):
             assert apart or max(y, y2) <= low - words.size * 0.75 or low <= min(y, y2), words.text
 
 
+@pytest.mark.slow
 def test_numbers_have_one_size_in_a_box_and_can_be_read():
     graph = specimen("multi-head", n=3, d=4).graph
     drawn = page(worksheet(graph, seed=1).contents, solution=True)
@@ -238,6 +242,7 @@ def test_there_is_a_sheet_of_every_op(op):
         assert page(sheet.contents, True) and markdown(sheet.contents, True)
 
 
+@pytest.mark.slow
 def test_the_command_writes_every_form_and_nothing_over_another(tmp_path, capsys):
     command = ["worksheet", "attention", "--n", "3", "--d", "4", "--seeds", "1..2", "-o", str(tmp_path / "out")]
     pytest.importorskip("xlsxwriter")
