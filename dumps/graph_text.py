@@ -88,7 +88,8 @@ class _Writer:
         stops: list[tuple[str | None, Node | None]] = [(node.scope, node) for node in self.graph.nodes.values()]
         stops += [(scope.name, None) for scope in scopes_in_order(self.graph) if scope.name not in filled]
         for position, (scope, _) in enumerate(stops):
-            self.last.update(dict.fromkeys(self.paths[scope], position))
+            for name in self.paths[scope]:
+                self.last[name] = position
         for position, (scope, node) in enumerate(stops):
             yield from self._move(self.paths[scope], position)
             if node is not None:

@@ -29,7 +29,7 @@ from graphattn.core.interpreter import padded
 from graphattn.core.numbers import FLOAT, Numbers
 from graphattn.core.op import Op
 from graphattn.core.packed import Packed
-from graphattn.core.trace import Trace
+from graphattn.core.trace import Step, Trace
 from graphattn.core.words import spelled
 from graphattn.dumps.literals import literal, quote
 
@@ -171,7 +171,7 @@ def _brief(value: Any) -> str:
 
 def operand_names(graph: Graph, operands: Sequence[Ref | None]) -> tuple[str | None, ...]:
     """The tensor names of operands; None where one is left out."""
-    return tuple(None if ref is None else graph.tensor_name(ref) for ref in operands)
+    return tuple([None if ref is None else graph.tensor_name(ref) for ref in operands])
 
 
 def shape_text(outputs: Sequence[Spec]) -> str:
@@ -224,21 +224,21 @@ def step_rows(trace: Trace, only: Iterable[str] | None = None, others: bool = Fa
     With `others`, the other steps come too, as if their tensors had not been kept.
     """
     chosen = None if only is None else selected(trace, only)
-    graph, labels, patched = trace.graph, trace.labels, set(trace.patched)
-    for step in trace.steps:
+    graph, recording = trace.graph, trace.recording
+    labels, patched = trace.labels, set(trace.patched)
+    for step in recording.done:
         node = step.node
         names = node.tensor_names
         if chosen is not None and not others and chosen.isdisjoint(names):
             continue
         tensors = []
-        recorded = zip(names, node.outputs, step.outputs, step.masks, strict=True)
-        for port, (name, spec, value, mask) in enumerate(recorded):
-            if chosen is not None and name not in chosen:
-                value = mask = None
-            share = shares(graph, Ref(node.name, port))
+        for port, (name, spec, place) in enumerate(zip(names, node.outputs, step.places, strict=True)):
+            kept = chosen is None or name in chosen
+            value, mask = (recording.value(place), recording.mask(place)) if kept else (None, None)
+            share = shares(graph, node, port)
             tensors.append(TensorRow(name, spec, value, mask, labels_of(labels, spec), name in patched, share))
-        finite = not node.op.nonfinite or step.finite
-        yield StepRow(NodeRow(graph, node, finite), tuple(tensors), tuple(step.warnings))
+        finite = not node.op.nonfinite or Step(trace, step).finite
+        yield StepRow(NodeRow(graph, node, finite), tuple(tensors), tuple(recording.warnings(step.start)))
 
 
 def as_read(rows: Iterable[StepRow]) -> Iterator[StepRow]:
@@ -332,14 +332,13 @@ def is_share(op: Op) -> bool:
     return op.range == (0.0, 1.0)
 
 
-def shares(graph: Graph, ref: Ref) -> bool:
-    """Whether a tensor's values are shares: those of the op that makes it, or of a composite whose output it
-    is, as the quotient is in which softmax ends."""
-    node = graph.nodes[ref.node]
+def shares(graph: Graph, node: Node, port: int = 0) -> bool:
+    """Whether the values of an output are shares: those of the op that makes it, or of a composite whose
+    output it is, as the quotient is in which softmax ends."""
     op, name = node.op, node.scope
     while not is_share(op):
         scope = None if name is None else graph.scopes.get(name)
-        if scope is None or ref not in scope.outputs:
+        if scope is None or Ref(node.name, port) not in scope.outputs:
             return False
         op, name = scope.op or op, scope.parent
     return True

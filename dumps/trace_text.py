@@ -144,7 +144,7 @@ def _head(trace: Trace, only: list[str] | None, room: int | None) -> Iterator[st
     """What the trace is of: the graph, what was fed, what came out; in lines of so many places."""
     graph = trace.graph
     lines = [("graph", graph.name, plain(graph.title) if graph.title else "")]
-    done = {step.name for step in trace.steps}
+    done = {step.node.name for step in trace.recording.done}
     for name, spec in graph.fed.items():
         if name in done:
             lines.append((graph.nodes[name].op.name, name, shape_text([spec])))
@@ -180,11 +180,12 @@ def step_text(row: StepRow, trace: Trace, decimals: int = 4, limit: int = 12) ->
 
 
 def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> list[str]:
-    written, several, fed = row.written, len(row.tensors) > 1, row.op.fed
+    written, several = row.written, len(row.tensors) > 1
+    name, fed = written.node.name, written.node.op.fed
     lines: list[str] = []
     if not fed:
         axes = f"{len(row.tensors)} outputs" if several else written.axes
-        lines += _heading(f"{row.name} = {written.expression}", axes, written.formula, form)
+        lines += _heading(f"{name} = {written.expression}", axes, written.formula, form)
     for port, tensor in enumerate(row.tensors):
         if port:
             lines.append("")

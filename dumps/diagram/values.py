@@ -123,11 +123,12 @@ class Values:
         name = self.graph.tensor_name(ref)
         if name not in self.trace:
             return []
-        spec = self.trace.spec(name)
+        spec, traced = self.trace.spec(name), self.trace.graph
+        at = traced.resolve(name)
         labels = labels_of(self.trace.labels, spec)
         row = TensorRow(
             name, spec, self.trace[name], self.trace.masked(name), labels, name in self.patched,
-            shares(self.trace.graph, self.trace.graph.resolve(name)),
+            shares(traced, traced.nodes[at.node], at.port),
         )  # fmt: skip
         return heat_maps(row, self.trace.numbers)
 
