@@ -5,8 +5,9 @@
 Of a causal block of (128, 128, 8): equal traces, and one whose every number was rounded to float32 (at most
 half a run is wanted, also where all is beyond the tolerance). Of a stack of attention blocks, with another 146
 tensors of yours that the reference has not, and with names that say nothing: at most 3 runs. And by layers of
-tiny blocks, a run of which takes 8 µs a tensor: it should stay as many runs; against a graph, which is run
-first, one more. Times are CPU seconds, interleaved, ratios are medians; see timing.py.
+tiny blocks, a run of which takes 8 µs a tensor: it should stay as many runs. Against a graph it takes more
+than the one run: square weights are read in two ways, and the first is held against yours. Times are CPU
+seconds, interleaved, ratios are medians; see timing.py.
 """
 
 from __future__ import annotations
