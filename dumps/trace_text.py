@@ -247,7 +247,7 @@ def _beside(lines: list[str], gradient: TensorRow, form: Pretty | Exact, numbers
     """A tensor's table, with that of its gradient on the right of it if there is room."""
     name, right = gradient.name, table(gradient, form, numbers)
     wide = [max(map(width, side), default=0) for side in (lines, right)]
-    if len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > _room(form):
+    if len(right) != len(lines) or wide[0] + len(name) + wide[1] + 6 > _both(form):
         return lines
     names = [name] + [" " * len(name)] * (len(lines) - 1)
     return [
@@ -256,7 +256,7 @@ def _beside(lines: list[str], gradient: TensorRow, form: Pretty | Exact, numbers
     ]
 
 
-def _room(form: Pretty | Exact) -> int:
+def _both(form: Pretty | Exact) -> int:
     """How many places a tensor with its gradient beside it may take."""
     return WIDTH if isinstance(form, Exact) or form.width is None else form.width
 
