@@ -310,3 +310,17 @@ def test_cells_are_shown_with_their_labels():
 def test_a_scalar_has_no_place():
     assert "\n  the reference 5   yours 7   1 of 1 cells differ\n" in str(compare({"a": 5.0}, {"a": 7.0}))
     assert compare({"a": 5.0}, {"a": 7.0}).data()["tensors"][0]["cell"] == ""
+
+
+def test_a_result_is_called_as_it_was_recorded():
+    graph = Graph("attention")
+    x = graph.input("x", (2, 2))
+    graph.output(out=graph.softmax(graph.negate(x, name="minus"), name="mixed"))
+    trace = run(graph, {"x": [[1.0, 2.0], [3.0, 5.0]]})
+    out = [[1 - cell for cell in row] for row in trace["out"]]
+    found = compare(trace, {"x": trace["x"], "minus": trace["minus"], "out": out})
+    text = str(found)
+    assert text.startswith("different: out is the first to differ") and "yours calls it" not in text
+    assert "mixed = softmax(minus)" in text and "\nout     2 × 2  differs" in text and "\nmixed" not in text
+    assert found.find("out") is found.find("mixed") and found.data()["first"]["tensor"] == "mixed"
+    assert "\nmixed   2 × 2  differs" in str(compare(trace, {"mixed": out}))

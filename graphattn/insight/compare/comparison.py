@@ -50,6 +50,8 @@ class TensorComparison:
     """What yours has to do with the reference, where that was looked for."""
     labels: Sequence[Sequence[str] | None] = field(default=(), repr=False)
     """Of each axis, where it has any."""
+    called: str = ""
+    """What a report calls it: its name, or that of the result that it is, where yours calls it so."""
 
     @property
     def name(self) -> str:
@@ -199,7 +201,7 @@ class Comparison:
     def find(self, name: str) -> TensorComparison:
         """The comparison of a tensor, by its name in the reference."""
         for tensor in self.tensors:
-            if name in (tensor.name, tensor.pair.key):
+            if name in (tensor.name, tensor.pair.key, tensor.called):
                 return tensor
         known = listed([t.name for t in self.tensors])
         raise GraphError(f"tensor {name!r} was not compared; expected one of {known}")

@@ -71,9 +71,9 @@ def _verdict(comparison: Comparison) -> list[str]:
     others = comparison.divergences[1:OTHERS]
     same = [d for d in others if _simplest(d) and _simplest(d) == _simplest(first)]
     if same:
-        lines.append(f"  the same in {listed([d.comparison.name for d in same], 12)}")
+        lines.append(f"  the same in {listed([d.comparison.called for d in same], 12)}")
     for other in [d for d in others if d not in same][:6]:
-        lines.append(f"  also, apart from that: {other.comparison.name}: {_relation(other)}")
+        lines.append(f"  also, apart from that: {other.comparison.called}: {_relation(other)}")
     return lines + _harmless(comparison) + _no_numbers(comparison.tensors)
 
 
@@ -86,9 +86,9 @@ def _no_numbers(tensors: list[TensorComparison]) -> list[str]:
     row, column = cells[0]
     what = "infinity" if reference.rows[row][column] == math.inf else "NaN"
     first = held[0].shown(reference.index(row, column))
-    also = f"; not only there: {listed([tensor.name for tensor in held[1:]], 4)}" if held[1:] else ""
+    also = f"; not only there: {listed([tensor.called for tensor in held[1:]], 4)}" if held[1:] else ""
     count = f"{len(cells):,} of {reference.size:,} cells, the first at {first}"
-    return [f"  the reference itself holds {what} in {held[0].name} ({count}){also}"]
+    return [f"  the reference itself holds {what} in {held[0].called} ({count}){also}"]
 
 
 def _harmless(comparison: Comparison) -> list[str]:
@@ -107,7 +107,7 @@ def _harmless(comparison: Comparison) -> list[str]:
 
 
 def _different(comparison: Comparison, first: Divergence) -> str:
-    name = first.comparison.name
+    name = first.comparison.called
     if first.comparison.status == "other shape":
         return f"different: {name} has another shape"
     if first.role == "input":
@@ -127,7 +127,7 @@ def _different(comparison: Comparison, first: Divergence) -> str:
 def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
     tensor = first.comparison
     pair, lines = tensor.pair, []
-    if pair.yours.name != tensor.name:
+    if pair.yours.name != tensor.called:
         lines.append(f"  yours calls it {pair.yours.name} (matched by {pair.how})")
     lines.append(f"  {_relation(first)}")
     for explanation in first.explanations[:2]:
@@ -142,7 +142,7 @@ def _divergence(comparison: Comparison, first: Divergence) -> list[str]:
         lines.append(f"  agrees before it: {listed(list(first.inputs), 10)}")
     if first.between and first.inputs and comparison.is_result(first.key) and comparison.only_ends:
         lines.append(
-            f"  nothing between the inputs and {tensor.name} was recorded; the mistake may be in any step"
+            f"  nothing between the inputs and {tensor.called} was recorded; the mistake may be in any step"
         )
     elif first.between:
         lines.append(
@@ -219,7 +219,7 @@ def _undecided(comparison: Comparison) -> str:
     if not undecided:
         own, yours = comparison.undecided[0].pair.key, comparison.undecided[0].pair.other
         return f"undecided: whether {yours} of yours is {own} is not known; name it: {own}={yours}"
-    names = listed([tensor.name for tensor in undecided], 4)
+    names = listed([tensor.called for tensor in undecided], 4)
     count = f"{len(undecided)} of {len(comparison.tensors)} tensors"
     return f"undecided: {count} cannot be told from rounding: {names}"
 
@@ -235,13 +235,13 @@ def _open(comparison: Comparison) -> str:
 def _given(comparison: Comparison) -> str:
     flow = comparison.flow
     assert flow is not None
-    names = listed([tensor.name for tensor in comparison.tensors], 4)
+    names = listed([tensor.called for tensor in comparison.tensors], 4)
     wanted = listed(list(flow.graph.outputs), 4) if flow.graph.outputs else "some of it"
     return f"undecided: only what goes in was compared ({names}), nothing that is computed; record {wanted} too"
 
 
 def _doubtful(comparison: Comparison) -> str:
-    names = listed([tensor.name for tensor in comparison.doubtful], 4)
+    names = listed([tensor.called for tensor in comparison.doubtful], 4)
     differs, it = ("differs", "it") if len(comparison.doubtful) == 1 else ("differ", "them")
     return (
         f"undecided: {names} {differs}, though everything computed from {it} agrees; whether that was computed"
@@ -253,12 +253,12 @@ def _nearest(comparison: Comparison) -> list[str]:
     """How near it was, and what would have been seen."""
     tensors, lines = comparison.tensors, []
     for tensor in comparison.undecided[:3]:
-        lines.append(f"  {tensor.name}: {_doubt(comparison, tensor)}")
+        lines.append(f"  {tensor.called}: {_doubt(comparison, tensor)}")
     judged = [t for t in tensors if t.status == "close"]
     if judged:
         worst = max(judged, key=lambda t: t.difference.worst)
         lines.append(
-            f"  nearest to its limit: {worst.name}, {number(worst.difference.absolute)} apart,"
+            f"  nearest to its limit: {worst.called}, {number(worst.difference.absolute)} apart,"
             f" {100 * worst.difference.worst:.0f} % of what is allowed"
         )
     carried = [t for t in tensors if t.status == "carried" and t.reach is not None]
@@ -303,7 +303,7 @@ def _remarks(comparison: Comparison) -> list[str]:
     if told:
         lines.append("   ".join(told))
     lines.append(f"tolerance: {comparison.tolerance_text}")
-    carried = [t.name for t in comparison.tensors if t.status == "carried"]
+    carried = [t.called for t in comparison.tensors if t.status == "carried"]
     if carried:
         lines.append(
             f"carried: {listed(carried)}: beyond the tolerance, within what the rounding of their inputs can do"
@@ -323,7 +323,7 @@ def _renamed(comparison: Comparison) -> list[str]:
     wholes: dict[tuple[str, str], list[str]] = {}
     for tensor in comparison.tensors:
         if tensor.pair.how not in ("name", "mapping"):
-            wholes.setdefault((tensor.pair.other, tensor.pair.how), []).append(tensor.name)
+            wholes.setdefault((tensor.pair.other, tensor.pair.how), []).append(tensor.called)
     return [
         f"{names[0]}{f' … {names[-1]}' if len(names) > 1 else ''} = {other} (by {how})"
         for (other, how), names in wholes.items()
@@ -359,7 +359,7 @@ def _table(comparison: Comparison, everything: bool, width: int | None) -> list[
 def _row(tensor: TensorComparison, precision: Format) -> tuple[str, ...]:
     difference = tensor.difference
     return (
-        tensor.name,
+        tensor.called,
         sizes(tensor.pair.reference.shape),
         tensor.status,
         *_far(difference, precision),

@@ -96,10 +96,9 @@ class _Measuring:
         rules, skip = self.rules[self.matched.is_input(key)], self.blind.skip(key)
         difference = measure(pair.reference, pair.yours, tolerance, rules, skip)
         labels = self.matched.labels(key, pair.reference.shape)
+        compared = partial(TensorComparison, pair, labels=labels, called=self.matched.called(key, pair))
         if difference.agrees:
-            status = "close" if difference.unequal else "equal"
-            return TensorComparison(pair, difference, tolerance, status, labels=labels)
-        compared = partial(TensorComparison, pair, labels=labels)
+            return compared(difference, tolerance, "close" if difference.unequal else "equal")
         if not difference.comparable:
             return compared(difference, tolerance, "other shape")
         printed = self.tolerances.printed(key, pair)

@@ -71,6 +71,14 @@ class Matched:
         outputs = {} if self.graph is None else self.graph.outputs
         return self.refs.get(key) in {tensor.ref for tensor in outputs.values()}
 
+    def called(self, key: str, pair: Pair) -> str:
+        """What a tensor of the reference is called: as yours calls it, where that is the name of the result of
+        the graph that it is; else by its own name."""
+        outputs = {} if self.graph is None or self.side is not self.reference else self.graph.outputs
+        result = outputs.get(pair.yours.name)
+        same = result is not None and result.ref == self.refs.get(key) and pair.reference.name == key
+        return pair.yours.name if same else pair.reference.name
+
     def kind(self, key: str) -> str:
         """float, bool or int."""
         return "float" if self.graph is None else self.graph.spec(self.refs[key]).kind
