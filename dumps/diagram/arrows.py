@@ -129,10 +129,7 @@ class Arrows:
         tail, port = self._tail(ref)
         symbol, spec = self.symbols.of(ref, node), self.graph.spec(ref)
         residual = self._is_residual(ref, node)
-        if residual:
-            label = spaced("residual", self._shape(spec.shape))
-        else:
-            label = spaced(self._told_role(ref, use, symbol), symbol, self._shape(spec.shape))
+        label = spaced(self._told_role(ref, use, symbol), symbol, self._shape(spec.shape))
         role = self.roles.outputs.get(ref) or self.roles.uses.get(use)
         tooltip = joined(f"{self.graph.tensor_name(ref)} → {node.name}", spaced(symbol, describe(spec)))
         kind = "residual" if residual else "plain"

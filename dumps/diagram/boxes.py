@@ -104,7 +104,7 @@ class Boxes:
             id=ident,
             name=node.name,
             kind=kind,
-            family=node.op.family,
+            family=self._family(node),
             glyph="" if kind in ("end", "constant") else node.op.glyph,
             title=tuple(wording.wrap(node.op.title if kind == "bar" else title)),
             inside=() if kind == "bar" else tuple(self._inside(node, title)),
@@ -118,6 +118,12 @@ class Boxes:
             cells=tuple(self._cells(node)) if kind == "bar" else (),
             grids=grids,
         )  # fmt: skip
+
+    def _family(self, node: Node) -> str:
+        """That of its op; a sum of one tensor and constants (a variance and eps) joins no streams."""
+        streams = [r for r in node.operands if r and not self.uses.copied(self.graph.nodes[r.node])]
+        lone = node.op.family == "add" and len(streams) == 1 and len(node.operands) > 1
+        return "function" if lone else node.op.family
 
     def _title(self, node: Node) -> str:
         own = node.name if node.scope is None else node.name.rpartition(".")[2]

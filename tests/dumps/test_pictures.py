@@ -202,7 +202,12 @@ def test_the_residual_is_the_arrow_around_what_was_computed():
     found = [
         (tail, head, label) for tail, head, label, kind, _ in arrows(block().at("op")) if kind == "residual"
     ]
-    assert found == [("X", "residual add", "residual 4×8")]
+    assert found == [("X", "residual add", "X 4×8")]
+
+
+def test_eps_is_not_coloured_as_a_residual():
+    found = boxes(block().at("primitive"))
+    assert (found["stabilized"].family, found["residual add"].family) == ("function", "add")
 
 
 def test_a_sum_of_unrelated_tensors_has_no_residual():
