@@ -161,11 +161,14 @@ class Sieve:
         if not all(math.isfinite(x) for own in moves for move in own for x in move):
             return None
         left, basis, first = self.difference or (), [], None
-        for count in range(len(waist), -1, -1):
+        least = sum(map(len, moves)) >= len(left)  # as many as the cells of the row reach it all
+        for count in range(len(waist), least - 1, -1):
             for move in moves[count] if count < len(waist) else ():
-                across = _across(_across(move, basis), basis)
+                size, across = math.hypot(*move), _across(move, basis)
+                if math.hypot(*across) < size / 2:  # rounding is a part of what is left
+                    across = _across(across, basis)
                 length = math.hypot(*across)
-                if length > DEPENDENT * math.hypot(*move):
+                if length > DEPENDENT * size:
                     basis.append([x / length for x in across])
             left = _across(left, basis)
             if not math.hypot(*left) > self._across_room:
