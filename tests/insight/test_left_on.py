@@ -8,6 +8,9 @@ from graphattn import diagnose, run
 from graphattn.builtin import specimen
 
 
+pytestmark = pytest.mark.slow
+
+
 def dropped(rows, p, seed=3, scaled=True):
     random = Random(seed)
     return [[0.0 if random.random() < p else x / (1 - p) * scaled for x in row] for row in rows]
@@ -45,7 +48,6 @@ def test_behind_weights_that_were_recorded():
     assert found.findings[0].phrase == told
 
 
-@pytest.mark.slow
 def test_two_at_once_where_each_was_recorded():
     given, right = block()
     weights = dropped(right["attention.head0.weights"], 0.3)
