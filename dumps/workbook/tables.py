@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -84,13 +85,13 @@ class Table:
     def spec(self) -> Spec:
         return self.tensor.spec
 
-    @property
+    @cached_property
     def matrix(self) -> tuple[int, int]:
         """Rows and columns of one block."""
         shape = (1, 1, *self.spec.shape)
         return shape[-2], shape[-1]
 
-    @property
+    @cached_property
     def blocks(self) -> list[tuple[int, ...]]:
         """The index of each block along the axes before the last two."""
         return list(product(*map(range, self.spec.shape[:-2])))
@@ -129,6 +130,8 @@ class Table:
         return Place(self.sheet, place.row, self.width - self.matrix[1] + place.column - 1)
 
     def _split(self, index: tuple[int, ...]) -> tuple[int, tuple[int, int]]:
+        if len(index) == 2:
+            return 0, index
         block = 0
         for place, size in zip(index[:-2], self.spec.shape[:-2]):
             block = block * size + place
@@ -270,8 +273,10 @@ def _explain(trace: Trace, table: Table, port: int) -> None:
         tree = node.op.told("explain", node.name, index, *specs, **node.attributes, **more)
         table.expressions[index] = tree
         done: dict[int, int] = {}
-        for part in dict.fromkeys(_named(tree)):
-            key = table.keys.of(part, done)
+        here: dict[int, Apply] = {}
+        for part in _named(tree):
+            here.setdefault(table.keys.of(part, done), part)
+        for key, part in here.items():
             parts.setdefault(key, part)
             users.setdefault(key, []).append(index)
     lookup = _lookup(table)
