@@ -8,9 +8,6 @@ from graphattn import diagnose, run
 from graphattn.builtin import specimen
 
 
-pytestmark = pytest.mark.slow
-
-
 def dropped(rows, p, seed=3, scaled=True):
     random = Random(seed)
     return [[0.0 if random.random() < p else x / (1 - p) * scaled for x in row] for row in rows]
@@ -21,7 +18,7 @@ def block():
     return given, run(given.graph, given.feeds)
 
 
-@pytest.mark.parametrize("p, digits", [(0.1, None), (0.2, 4), (0.5, 4)])
+@pytest.mark.parametrize("p, digits", [(0.1, None), pytest.param(0.2, 4, marks=pytest.mark.slow), (0.5, 4)])
 def test_behind_the_branch_of_a_residual(p, digits):
     given, right = block()
     wrong = run(given.graph, given.feeds, patch={"attention.proj": dropped(right["attention.proj"], p)})["Y"]
@@ -36,6 +33,7 @@ def test_behind_the_branch_of_a_residual(p, digits):
     assert again == [pytest.approx(row, abs=1e-3 if digits else 1e-12) for row in wrong]
 
 
+@pytest.mark.slow
 def test_behind_weights_that_were_recorded():
     given, right = block()
     weights = dropped(right["attention.head1.weights"], 0.3)
@@ -48,6 +46,7 @@ def test_behind_weights_that_were_recorded():
     assert found.findings[0].phrase == told
 
 
+@pytest.mark.slow
 def test_two_at_once_where_each_was_recorded():
     given, right = block()
     weights = dropped(right["attention.head0.weights"], 0.3)
@@ -60,6 +59,7 @@ def test_two_at_once_where_each_was_recorded():
     assert "p = 0.3" in found.findings[0].phrase and "p = 0.2" in found.findings[0].phrase
 
 
+@pytest.mark.slow
 def test_what_is_no_dropout_is_called_none():
     given, right = block()
     random = Random(1)
