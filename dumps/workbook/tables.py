@@ -15,7 +15,7 @@ stand to its right. Rows and columns count from 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -25,7 +25,7 @@ from graphattn.core import nested
 from graphattn.core.axes import Spec
 from graphattn.core.cells import Apply, Cell, Expression, divided, evaluate
 from graphattn.core.errors import GraphError
-from graphattn.core.graph import Graph
+from graphattn.core.graph import Graph, Node
 from graphattn.core.trace import Trace
 from graphattn.dumps.rows import StepRow, TensorRow, step_rows
 
@@ -173,7 +173,7 @@ class Exercise:
 def tables(trace: Trace, limit: int, exercise: Exercise | None = None) -> list[Table]:
     """Every recorded tensor as a table in its place. Raises a `GraphError` where no workbook holds them."""
     rows = list(step_rows(trace))
-    _check_size(trace, rows, limit)
+    _check_size(rows, limit)
     sheets = _sheets(trace.graph, rows)
     found: dict[str, Table] = {}
     next_row: dict[str, int] = {} if exercise is None else {exercise.sheet: exercise.top}
@@ -198,19 +198,25 @@ def tables(trace: Trace, limit: int, exercise: Exercise | None = None) -> list[T
     return list(found.values())
 
 
-def _check_size(trace: Trace, rows: list[StepRow], limit: int) -> None:
-    for row in rows:
-        node = row.written.node
-        if node.operands and node.op.explain is None:
+def check_nodes(nodes: Iterable[Node], limit: int) -> None:
+    """Refuse nodes that no workbook holds: too many computed cells, or a composite as one node."""
+    computed = [node for node in nodes if node.operands]
+    for node in computed:
+        if node.op.explain is None:
             raise GraphError(
-                f"{row.name} is a {node.op.name}, shown as one node; expected a trace at level op or primitive"
+                f"{node.name} is a {node.op.name}, shown as one node; expected a trace at level op or primitive"
             )
+    count = sum(spec.size for node in computed for spec in node.outputs)
+    if count > limit:
+        raise GraphError(f"the trace has {count:,} computed cells; expected at most {limit:,} in a workbook")
+
+
+def _check_size(rows: list[StepRow], limit: int) -> None:
+    check_nodes((row.written.node for row in rows), limit)
+    for row in rows:
         for tensor in row.tensors:
             if tensor.value is None:
                 raise GraphError(f"{tensor.name} was not kept in this run; expected every tensor of the trace")
-    count = sum(t.spec.size for row in rows if row.written.node.operands for t in row.tensors)
-    if count > limit:
-        raise GraphError(f"the trace has {count:,} computed cells; expected at most {limit:,} in a workbook")
 
 
 def _check_values(trace: Trace, tensor: TensorRow) -> None:

@@ -19,8 +19,10 @@ from op_laws import kind_of  # noqa: E402
 import graphattn.ops  # noqa: E402, F401
 from graphattn import Graph, GraphError, gradient, run  # noqa: E402
 from graphattn.builtin import specimen  # noqa: E402
+from graphattn.cli import main  # noqa: E402
 from graphattn.core import nested  # noqa: E402
 from graphattn.core.op import OPS  # noqa: E402
+from graphattn.core.specimen import Specimen  # noqa: E402
 from graphattn.dumps.workbook import workbook  # noqa: E402
 from graphattn.dumps.workbook.tables import HIDDEN, tables  # noqa: E402
 
@@ -291,3 +293,10 @@ def _edit(source, trace, target, changes, false=False):
         place = places[key]
         book[place.sheet].cell(place.row + 1, place.column + 1).value = value
     book.save(target)
+
+
+def test_the_command_refuses_what_is_too_large_before_it_runs(capsys, monkeypatch):
+    monkeypatch.setattr(Specimen, "run", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(SystemExit):
+        main(["workbook", "block", "--n", "100", "--d", "200", "-o", "large.xlsx"])
+    assert "computed cells; expected at most 100,000 in a workbook" in capsys.readouterr().err

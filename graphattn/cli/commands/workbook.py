@@ -22,7 +22,8 @@ def command(level: str | None, output: str | None, **options: Any) -> None:
     if output is None or not output.lower().endswith(".xlsx"):
         raise GraphError(f"the workbook would go to {output or 'no file'}; expected -o FILE.xlsx")
     specimen = read_specimen(**options)
-    from graphattn.dumps.workbook import workbook
+    from graphattn.dumps.workbook import CELLS, workbook
+    from graphattn.dumps.workbook.tables import check_nodes
     from graphattn.dumps.write import write_bytes
 
     with progress("evaluating") as say:
@@ -30,6 +31,7 @@ def command(level: str | None, output: str | None, **options: Any) -> None:
             trace = specimen.trace
         else:
             need_unpatched(specimen.trace)
+            check_nodes(specimen.graph.at(level or "op").nodes.values(), CELLS)
             trace = specimen.run(level=level)
         say("writing")
         write_bytes(output, workbook(trace))
