@@ -126,10 +126,14 @@ def test_a_finding_is_a_graph_and_says_where_and_how(block):
         found.text("all")
 
 
-def test_bad_input_is_told(block):
+def test_bad_input_is_told(block, tmp_path):
     graph, feeds = block
     with pytest.raises(GraphError, match=r"scores is 2 × 2 in yours; expected 3 × 3"):
         diagnose(graph, feeds, {"attention.head0.scores": [[1.0, 2.0], [3.0, 4.0]]})
+    text = tmp_path / "mine.json"
+    text.write_text('{"Y": "hello"}', encoding="utf-8")
+    with pytest.raises(GraphError, match=r"Y is 'hello'; expected nested lists of numbers"):
+        diagnose(graph, feeds, text)
     with pytest.raises(GraphError, match=r"the graph has no tensor 'Z'"):
         diagnose(graph, feeds, {"Z": [[1.0, 2.0], [3.0, 4.0]]})
     with pytest.raises(GraphError, match=r"yours did not record X, .*; expected feeds"):

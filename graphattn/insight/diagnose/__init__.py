@@ -90,7 +90,9 @@ def diagnose(
         raise GraphError(f"budget is {budget!r}; expected a number of seconds of 0 or more")
     fine = graph.at("op")
     recording = read(observed)
-    names = named_as(fine, recording, read_names(names))
+    names = read_names(names)
+    recording.need_numbers({*fine.tensor_names(), *fine.outputs, *names.values()})
+    names = named_as(fine, recording, names)
     feeds = feeds_as(fine, feeds)
     backward = differentiated(fine, recorded_as(fine, recording, names), feeds)
     if backward is not None:
