@@ -199,6 +199,7 @@ LEFT = re.compile(
 def test_what_the_budget_left_untried_is_said_and_what_would_reach_it(small, monkeypatch, budget, pairs):
     ticks = count()
     monkeypatch.setattr(clock, "thread_time", lambda: next(ticks) / 1000)  # the same work on every machine
+    monkeypatch.setattr(clock, "monotonic", lambda: 0.0)
     graph, feeds = small
     noise = {"out": mapped(lambda c: math.sin(1000 * c), feeds["Q"])}
     cut = diagnose(graph, feeds, noise, budget=budget, pairs=pairs)

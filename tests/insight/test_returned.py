@@ -88,7 +88,7 @@ def test_axes_that_are_cut_or_merged_are_right(heads, shape):
 def test_compare_says_what_it_is(heads, make, told, fed):
     given, right = heads
     compared = compare(right, {**(given.feeds if fed else {}), "Y": make(right)})
-    assert str(compared).startswith("different: proj has another shape\n") and not compared.agrees
+    assert str(compared).startswith("different: Y has another shape\n") and not compared.agrees
     assert f"\n  yours is {told}\n" in str(compared)
 
 

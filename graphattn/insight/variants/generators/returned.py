@@ -13,7 +13,7 @@ from ..intended import Intended
 from ..structure.groups import Group
 from ..variant import Option, Variant, each, tensors
 
-TURNED, OTHER, ROWS, PARTS = 1.0, 1.4, 1.45, 1.5
+TURNED, OTHER, ROWS, PARTS = 1.02, 1.4, 1.45, 1.5
 TOGETHER = {"reduce_mean": "mean", "reduce_sum": "sum"}
 Make = Callable[[Draft, Node], Ref]
 
