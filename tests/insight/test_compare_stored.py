@@ -213,8 +213,7 @@ def test_what_the_graph_makes_itself_is_not_called_an_input():
 def test_nothing_between_the_ends_is_said_shortly():
     text = str(compare(TRACE, {**FEEDS, "y": [[2 * v for v in row] for row in Y]}))
     assert (
-        "nothing between the inputs and y was recorded" in text
-        and "mh.k_heads," not in text.split("\n\n")[0]
+        "nothing between the inputs and y was recorded" in text and "mh.k_heads," not in text.split("\n\n")[0]
     )
 
 
