@@ -112,8 +112,10 @@ def _map(found: HeatMap, form: Pretty, colour: bool, room: int | None) -> Iterat
         pieces = [Piece(f"    {left(name, margin)} ")]
         for j, text in zip(across, line, strict=True):
             shown = right(text, wide)
-            plain = i is None or j is None or not colour
-            pieces.append(Piece(shown) if plain else painted(shown, found.cell(i, j), numbers))
+            if i is None or j is None or not colour:
+                pieces.append(Piece(shown))
+            else:
+                pieces.append(painted(shown, found.cell(i, j), numbers))
         yield pieces
 
 
