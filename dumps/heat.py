@@ -108,7 +108,7 @@ class HeatMap:
 
     def cell(self, i: int, j: int) -> Cell:
         """What a cell says, and its colour."""
-        value = near(self.values[i][j], self.numbers)
+        value = self.numbers.nearest(self.values[i][j])
         if self.is_hidden(i, j):
             return Cell("masked", 0.0, MINUS_INFINITY if value == -math.inf else "")
         if not math.isfinite(value):
@@ -118,7 +118,9 @@ class HeatMap:
     def strongest(self, down: Iterable[int], across: Sequence[int]) -> Cell:
         """What one cell says that stands for several: the number farthest from 0; broken where any of them
         is, masked where all are."""
-        seen = [near(self.values[i][j], self.numbers) for i in down for j in across if not self.is_hidden(i, j)]
+        seen = [
+            self.numbers.nearest(self.values[i][j]) for i in down for j in across if not self.is_hidden(i, j)
+        ]
         if not seen:
             return Cell("masked", 0.0, "")
         if not all(map(math.isfinite, seen)):
@@ -188,19 +190,9 @@ def _seen(tensor: TensorRow, numbers: Numbers) -> Iterator[float]:
     for _, row in nested.rows(tensor.value, rank):
         hidden = None if masks is None else next(masks)[1]
         for j, cell in enumerate(row):
-            value = near(cell, numbers)
+            value = numbers.nearest(cell)
             if math.isfinite(value) and not (hidden is not None and hidden[j]):
                 yield value
-
-
-def near(cell: Any, numbers: Numbers) -> float:
-    """The nearest float; infinity beyond what floats hold."""
-    if type(cell) is float:
-        return cell
-    try:
-        return numbers.near(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf
 
 
 def short(value: float, share: bool = False) -> str:

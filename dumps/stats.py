@@ -80,9 +80,9 @@ def stats_text(trace: Trace, only: Iterable[str] | None = None, width: int | Non
 
 
 def _of(tensor: TensorRow, trace: Trace) -> TensorStats:
-    shown = [_near(cell, trace) for _, cell in visible(tensor)]
+    shown = [trace.numbers.nearest(cell) for _, cell in visible(tensor)]
     cells = [cell for cell in shown if math.isfinite(cell)]
-    every = [_near(cell, trace) for cell in nested.flat(tensor.value)]
+    every = [trace.numbers.nearest(cell) for cell in nested.flat(tensor.value)]
     count = len(cells)
     return TensorStats(
         tensor.name,
@@ -98,14 +98,6 @@ def _of(tensor: TensorRow, trace: Trace) -> TensorStats:
         tuple(every[:ENDS]),
         tuple(every[ENDS:][-ENDS:]),
     )
-
-
-def _near(cell: Any, trace: Trace) -> float:
-    """The nearest double; an infinity where there is none."""
-    try:
-        return trace.numbers.near(cell) if not isinstance(cell, (bool, int, float)) else float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf
 
 
 def _sum(cells: list[float]) -> float:

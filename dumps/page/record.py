@@ -104,14 +104,7 @@ def _flat(value: Any, trace: Trace) -> array.array[float]:
     if trace.numbers is FLOAT:
         with suppress(OverflowError):  # integers that no double holds are shown as infinite
             return array.array("d", nested.flat(value))
-    return array.array("d", (_near(trace.numbers.near, cell) for cell in nested.flat(value)))
-
-
-def _near(near: Any, cell: Any) -> float:
-    try:
-        return float(cell) if isinstance(cell, (bool, int)) else float(near(cell))
-    except OverflowError:
-        return float("inf") if cell > 0 else float("-inf")
+    return array.array("d", map(trace.numbers.nearest, nested.flat(value)))
 
 
 def product_of_rows() -> str:

@@ -51,8 +51,7 @@ def read_pairs(entries: Iterable[str], mine: str, theirs: str) -> dict[str, str]
 
 def need_numbers(graph: Graph, recording: Recording, names: Mapping[str, str]) -> None:
     """Refuse a text where a tensor of the graph, or one that --name names, is recorded."""
-    computed = (node.tensor_name(port) for node in graph.nodes.values() for port in range(len(node.ports)))
-    recording.need_numbers({*computed, *graph.outputs, *names.values()})
+    recording.need_numbers({*graph.tensor_names(), *names.values()})
 
 
 FLAGS = {"token": "--n", "feature": "--d"}

@@ -69,6 +69,15 @@ class Numbers:
     def __repr__(self) -> str:
         return f"<numbers {self.name}>"
 
+    def nearest(self, cell: Any) -> float:
+        """The nearest float of a number, an int or a bool; an infinity beyond what floats hold."""
+        if type(cell) is float:
+            return cell
+        try:
+            return float(cell if isinstance(cell, int) else self.near(cell))
+        except OverflowError:
+            return math.inf if cell > 0 else -math.inf
+
     @property
     def finite(self) -> Callable[[Sequence[Any]], bool]:
         """Whether all numbers of a row are finite."""

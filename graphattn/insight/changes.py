@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
 
 from graphattn.dumps.rows import TensorRow, step_rows
 from graphattn.dumps.table import place_text
@@ -194,19 +193,11 @@ def _same(x: TensorRow, y: TensorRow) -> bool:
 
 
 def _cells(tensor: TensorRow, numbers: Numbers) -> Iterator[float]:
-    return (_near(cell, numbers) for cell in nested.flat(tensor.value))
+    return map(numbers.nearest, nested.flat(tensor.value))
 
 
 def _hidden(tensor: TensorRow) -> Iterator[bool]:
     return repeat(False) if tensor.mask is None else nested.flat(tensor.mask)
-
-
-def _near(cell: Any, numbers: Numbers) -> float:
-    """The nearest double; an infinity where there is none."""
-    try:
-        return float(cell) if isinstance(cell, (bool, int, float)) else numbers.near(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf
 
 
 def _index(place: int, shape: Sequence[int]) -> tuple[int, ...]:

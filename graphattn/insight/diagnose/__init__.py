@@ -91,7 +91,7 @@ def diagnose(
     fine = graph.at("op")
     recording = read(observed)
     names = read_names(names)
-    recording.need_numbers({*fine.tensor_names(), *fine.outputs, *names.values()})
+    recording.need_numbers({*fine.tensor_names(), *names.values()})
     names = named_as(fine, recording, names)
     feeds = feeds_as(fine, feeds)
     backward = differentiated(fine, recorded_as(fine, recording, names), feeds)
