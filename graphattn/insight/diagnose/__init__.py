@@ -388,10 +388,13 @@ def _harmless(finding: Finding, fine: Graph, feeds: Mapping[str, Any]) -> bool:
 
 def _blank(graph: Graph, levels: list[Level], search: Search) -> Diagnosis:
     """Nothing but NaN was observed: any of many mistakes does that."""
-    suspects = giving_nan(levels, search.budget)
+    whole, some = giving_nan(levels, search.budget)
     done = _done("undecided", [], graph, levels[0], search)
-    done.suspects = list(dict.fromkeys(variant.phrase for _, variant in suspects))
-    rewrites = [variant.rewrite for level, variant in suspects if level is levels[0]]
+    done.reason = f"{listed(done.observed, 5)} of yours is NaN in every cell, which many mistakes give"
+    done.suspects = list(dict.fromkeys(variant.phrase for _, variant in whole))
+    for phrase in dict.fromkeys(plain(variant.phrase) for _, variant in some):
+        done.notes.append(f"this graph {phrase} would give NaN in some cells, which may spread")
+    rewrites = [variant.rewrite for level, variant in (*whole, *some) if level is levels[0]]
     done.look_at = (most_telling(levels[0], rewrites) if len(rewrites) > 1 else None) or halfway(levels[0])
     return done
 

@@ -48,14 +48,19 @@ def _alike(a: Any, b: Any) -> bool:
     return same(list(nested.flat(a)), list(nested.flat(b)))
 
 
-def giving_nan(levels: Sequence[Level], budget: float) -> list[tuple[Level, Variant]]:
-    """Likely mistakes that give NaN: first those that give nothing else, then those that give some."""
-    whole: list[tuple[Level, Variant]] = []
-    some: list[tuple[Level, Variant]] = []
+Suspects = list[tuple[Level, Variant]]
+
+
+def giving_nan(levels: Sequence[Level], budget: float) -> tuple[Suspects, Suspects]:
+    """Mistakes that give nothing but NaN, and those that give some: the usual ones, or where none of these
+    does, the likeliest of all others."""
+    whole: Suspects = []
+    some: Suspects = []
     clock = Clock()
     for level in levels:
         for variant in level.variants():
-            if len(whole) >= MOST or clock.seconds > budget:
+            seldom = variant.price > USUAL and (whole or some)
+            if seldom or len(whole) >= MOST or clock.seconds > budget:
                 break
             try:
                 values = evaluate(level.intended, variant.rewrite, level.judge.refs)
@@ -64,7 +69,7 @@ def giving_nan(levels: Sequence[Level], budget: float) -> list[tuple[Level, Vari
             cells = [cell != cell for value in values for cell in nested.flat(value)]
             if any(cells):
                 (whole if all(cells) else some).append((level, variant))
-    return (whole + some)[:MOST]
+    return whole, some[:MOST]
 
 
 def most_telling(level: Level, rewrites: Sequence[Rewrite]) -> str | None:
