@@ -23,6 +23,7 @@ from graphattn.core.words import typed
 from graphattn.dumps.write import write_bytes, write_text
 
 if TYPE_CHECKING:
+    from graphattn.core.graph import Graph
     from graphattn.core.trace import Trace
 
 FOLDER = "/"
@@ -45,6 +46,8 @@ class Form:
     """The keywords of the writer, besides its own switches."""
     switches: Mapping[str, str] = field(default_factory=dict)
     """Keywords of the writer that this form alone has, off by default; what each does."""
+    checker: str = ""
+    """Module and function that refuses a graph of which nothing could be written, before it runs."""
 
     @property
     def folder(self) -> bool:
@@ -53,8 +56,17 @@ class Form:
     @property
     def write(self) -> Callable[..., Any]:
         """The function that writes it."""
-        module, _, function = self.writer.partition(":")
-        return getattr(import_module(f"graphattn.dumps.{module}"), function)
+        return _found(self.writer)
+
+    def check(self, graph: Graph) -> None:
+        """Refuse, by a `GraphError`, a graph whose runs cannot be written in this form."""
+        if self.checker:
+            _found(self.checker)(graph)
+
+
+def _found(path: str) -> Callable[..., Any]:
+    module, _, function = path.partition(":")
+    return getattr(import_module(f"graphattn.dumps.{module}"), function)
 
 
 FORMS = (
@@ -75,7 +87,10 @@ FORMS = (
     Form("safetensors", "tensor_bytes:trace_safetensors", "the tensors for PyTorch", (".safetensors",), True),
     Form("latex", "latex:trace_latex", "LaTeX tables", (".tex",), takes=("decimals", "limit", "only")),
     Form("stats", "stats:stats_text", "a line of statistics for each tensor", takes=("only", "width")),
-    Form("workbook", "workbook:workbook", "a spreadsheet of live formulas", (".xlsx",), exact=True),
+    Form(
+        "workbook", "workbook:workbook", "a spreadsheet of live formulas", (".xlsx",), exact=True,
+        checker="workbook:check",
+    ),
 )  # fmt: skip
 
 

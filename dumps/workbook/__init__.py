@@ -25,6 +25,7 @@ from graphattn.core import nested
 from graphattn.core.errors import GraphError
 
 if TYPE_CHECKING:
+    from graphattn.core.graph import Graph
     from graphattn.core.trace import Trace
 
 LARGEST = int(sys.float_info.max)
@@ -32,14 +33,26 @@ CELLS = 100_000
 """The most formulas that one workbook holds."""
 
 
-def workbook(trace: Trace) -> bytes:
-    """The .xlsx file of a trace (see the module's docstring)."""
+def check(graph: Graph) -> None:
+    """Refuse a graph whose runs no workbook holds, before one is made: a `GraphError`."""
+    from graphattn.dumps.workbook.tables import check_nodes
+
+    _need_writer()
+    check_nodes(graph.nodes.values(), CELLS)
+
+
+def _need_writer() -> None:
     try:
         import xlsxwriter  # noqa: F401
     except ImportError:
         raise GraphError(
             "workbooks are written by XlsxWriter; expected `pip install 'graphattn[workbook]'`"
         ) from None
+
+
+def workbook(trace: Trace) -> bytes:
+    """The .xlsx file of a trace (see the module's docstring)."""
+    _need_writer()
     for name in trace.names:
         if trace.spec(name).kind == "int" and any(abs(cell) > LARGEST for cell in nested.flat(trace[name])):
             raise GraphError(

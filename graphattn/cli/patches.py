@@ -38,7 +38,11 @@ def read_patches(entries: Sequence[str], specimen: Specimen) -> dict[str, Any]:
         elif how == "uniform":
             found[full] = _uniform(specimen, full, spec.shape)
         else:
-            found[full] = _of_file(how, full, name)
+            given = _of_file(how, full, name)
+            try:
+                found[full] = nested.read(given, spec, f"patch {full!r}", allow_nonfinite=True)
+            except GraphError as error:
+                raise GraphError(f"{how}: {error}") from None
     return found
 
 

@@ -303,6 +303,9 @@ def test_labels(cli):
                                    " `graphattn trace SOURCE --stats` lists those it has"),
         ("block --patch nothing=zero", "graph 'block' has no tensor 'nothing';"
                                        " `graphattn trace SOURCE --stats` lists those it has"),
+        ("block --patch head0.weights=small.json", "small.json: patch 'attention.head0.weights' has 1 rows;"
+                                                   " expected 4 (patch 'attention.head0.weights' is token 4 ×"
+                                                   " token 4)"),
         ("block --tensor wieghts", "graph 'block' has no tensor 'wieghts'; did you mean 'weights'?"),
         ("block --engine foo", "--engine is 'foo'; expected onnxruntime, or no --engine for ours"),
         (".", "'.' is a folder without config.json; expected a file, the folder of a model, or one of"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from graphattn.core.specimen import Specimen
 from graphattn.dumps.load import load_trace
 from graphattn.dumps.markdown import trace_markdown
 
@@ -19,6 +20,13 @@ def test_csv_is_a_source_again(cli):
     assert Path("again/X.csv").read_text(encoding="utf-8").startswith("token,0,1,2,3\nthe,")
     assert cli("render", "run", "-o", "run.dot")[0] == 0
     assert cli("trace", "run", "--level", "head", "--csv", "run") == (0, "", "wrote run\n")
+
+
+def test_what_no_workbook_holds_is_refused_before_it_runs(cli, monkeypatch):
+    monkeypatch.setattr(Specimen, "run", lambda *_, **__: pytest.fail("it ran"))
+    told = "graphattn: the trace has 300,000 computed cells; expected at most 100,000 in a workbook\n"
+    for way in (("-o", "large.xlsx"), ("--workbook", "-o", "large.xlsx")):
+        assert cli("trace", "block", "--n", "100", "--d", "200", *way) == (2, "", told)
 
 
 def test_only_some_tensors_as_csv(cli):

@@ -104,6 +104,8 @@ def command(
         else:
             need_unpatched(specimen.trace)
             graph = specimen.graph.at(level or "op")
+            if not (heat or beside or short):
+                form.check(graph)
             listener = counted(len(graph), say, expected(graph))
             trace = specimen.run(level=level, keep=keep, listeners=[listener])
         say("writing")

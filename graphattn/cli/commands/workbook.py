@@ -22,8 +22,7 @@ def command(level: str | None, output: str | None, **options: Any) -> None:
     if output is None or not output.lower().endswith(".xlsx"):
         raise GraphError(f"the workbook would go to {output or 'no file'}; expected -o FILE.xlsx")
     specimen = read_specimen(**options)
-    from graphattn.dumps.workbook import CELLS, workbook
-    from graphattn.dumps.workbook.tables import check_nodes
+    from graphattn.dumps.workbook import check, workbook
     from graphattn.dumps.write import write_bytes
 
     with progress("evaluating") as say:
@@ -31,7 +30,7 @@ def command(level: str | None, output: str | None, **options: Any) -> None:
             trace = specimen.trace
         else:
             need_unpatched(specimen.trace)
-            check_nodes(specimen.graph.at(level or "op").nodes.values(), CELLS)
+            check(specimen.graph.at(level or "op"))
             trace = specimen.run(level=level)
         say("writing")
         write_bytes(output, workbook(trace))
