@@ -237,8 +237,8 @@ def test_one_minus_the_mask_times_infinity_is_the_first_suspect_of_all_nan(small
     graph, feeds = small
     found = diagnose(graph, feeds, {"out": [[math.nan] * 4] * 3})
     assert found.verdict == "undecided" and found.suspects == ["with (1 − mask) · −∞ added in the mask masked"]
-    told = "this graph without the softmax weights (rows sum to 1) would give NaN in some cells, which may spread"
-    assert found.notes == [told]
+    phrase = "without the softmax weights (rows sum to 1)"
+    assert found.notes == [f"this graph {phrase} would give NaN in some cells, which may spread"]
     assert str(found).startswith("undecided: out of yours is NaN in every cell, which many mistakes give\n")
     seen = run(graph, feeds)
     found = diagnose(graph, feeds, {"scaled": seen["scaled"], "out": [[math.nan] * 4] * 3}, pairs=False)
