@@ -13,7 +13,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from graphattn.core.graph import Graph, Node, Ref, Scope
-from graphattn.core.op import LEVELS, Op
+from graphattn.core.names import automatic
+from graphattn.core.op import LEVELS
 from graphattn.dumps.wording import axes_text, clean
 
 COMPOSED = LEVELS[:2]
@@ -132,11 +133,6 @@ def title_of(scope: Scope | Node) -> str:
     own = scope.name.rpartition(".")[2]
     title = clean(scope.title or "")
     return title or (scope.op.title if scope.op is not None and automatic(own, scope.op) else own)
-
-
-def automatic(own: str, op: Op) -> bool:
-    """Whether a name says no more than the op: matmul, matmul_q_k, softmax_1."""
-    return own == op.name or own.startswith(f"{op.name}_")
 
 
 def _structure(graph: Graph, scope: Scope | Node, names: list[str]) -> Hashable:

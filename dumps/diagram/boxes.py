@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from graphattn.core.axes import describe
 from graphattn.core.graph import Graph, Node, Ref, Scope
+from graphattn.core.names import automatic
 from graphattn.dumps import wording
-from graphattn.dumps.alike import Fold, ancestors, automatic, title_of
+from graphattn.dumps.alike import Fold, ancestors, title_of
 from graphattn.dumps.diagram.parts import Box, Cell, Diagram, Frame
 from graphattn.dumps.diagram.roles import Roles
 from graphattn.dumps.diagram.symbols import GAP, Symbols, joined, muted, note_of, pieces_of
@@ -127,8 +128,16 @@ class Boxes:
 
     def _title(self, node: Node) -> str:
         own = node.name if node.scope is None else node.name.rpartition(".")[2]
-        title = wording.clean(node.title or "")
+        title = wording.clean(node.title or "") or self._of_scope(node)
         return title or (self._numbered(node) if automatic(own, node.op) else own)
+
+    def _of_scope(self, node: Node) -> str:
+        """What the scope of a step is called, where the step gives its one result: mean, not quotient."""
+        scope = self.graph.scopes.get(node.scope or "")
+        if scope is None or scope.op is None or scope.outputs != (Ref(node.name),):
+            return ""
+        own = scope.name.rpartition(".")[2]
+        return "" if automatic(own, scope.op) else own
 
     def _numbered(self, node: Node) -> str:
         """The title of the op; with a number where several without names of their own are in a scope and

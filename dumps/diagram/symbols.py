@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from graphattn.core.axes import Spec
 from graphattn.core.graph import Graph, Node, Ref, Scope
 from graphattn.core.interpreter import padded
+from graphattn.core.names import automatic
 from graphattn.core.op import Op
 from graphattn.core.words import SUBSCRIPTS, subscript
 from graphattn.dumps import wording
-from graphattn.dumps.alike import ancestors, automatic
+from graphattn.dumps.alike import ancestors
 
 GAP = "   "
 """Between the parts of a muted line."""

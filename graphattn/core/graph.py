@@ -39,7 +39,7 @@ from .axes import KINDS, Spec
 from .builders import Builders
 from .elsewhere import meant
 from .errors import GraphError, suggest
-from .names import Names, check_name, described, free_text, spelled
+from .names import Names, automatic, check_name, described, free_text, spelled
 from .node import Node, Nodes, Ref, Scope, immutable
 from .op import Op, check_level, find
 from .tensor import Operand, Tensor, Tensors
@@ -266,18 +266,18 @@ class Graph(Builders):
         return self._cache[key]
 
     def symbol(self, ref: Ref, depth: int = 0) -> str:
-        """The short name of an output in formulas and on edges."""
+        """The short name of an output in formulas and on edges; x where it has none of its own."""
         node = self._nodes[ref.node]
-        own = node.title or node.name.rpartition(".")[2]
+        name = node.name.rpartition(".")[2]
+        name = "x" if automatic(name, node.op) else name
+        own = node.title or name
         if len(node.ports) > 1 and "{i}" not in node.op.symbol:
             return node.ports[ref.port]
         inner = ""
         if "{x}" in node.op.symbol:
             first = node.operands[0] if node.operands else None
             inner = self.symbol(first, depth + 1) if first and depth < 3 else own
-        return node.op.symbol.format(
-            name=node.name.rpartition(".")[2], title=own, x=inner, i=subscript(ref.port)
-        )
+        return node.op.symbol.format(name=name, title=own, x=inner, i=subscript(ref.port))
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -225,6 +225,11 @@ def described(op: Op, operands: Sequence[tuple[Node, int]]) -> str:
     return "_".join([op.name, *(node.op.name for node, _ in operands), f"{checksum:04x}"])
 
 
+def automatic(own: str, op: Op) -> bool:
+    """Whether the last part of a name says no more than the op: matmul, matmul_q_k, softmax_1."""
+    return own == op.name or own.startswith(f"{op.name}_")
+
+
 def spelled(value: float) -> str:
     """A number as part of a name: 0.5 is 0_5, -1e-05 is minus_1e_minus_05."""
     return repr(value).replace("e-", "e_minus_").replace("e+", "e").replace("-", "minus_").replace(".", "_")

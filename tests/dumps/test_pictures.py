@@ -198,6 +198,23 @@ def test_the_primitive_level_keeps_the_names_of_the_composites():
         assert label in labels
 
 
+def test_the_step_that_gives_the_result_of_a_composite_is_called_as_that_is():
+    graph = specimen("block", n=3, d=4).graph.at("primitive")
+    titles = {box.name: " ".join(box.title) for box in diagram(graph).boxes.values()}
+    inside = [name for name in titles if name.startswith("norm.") and name.endswith(".quotient")]
+    assert [titles[name] for name in inside] == ["mean", "variance"]
+    assert titles["norm.mean.total"] == "total" and titles["norm.root"] == "root"
+
+
+def test_products_of_what_has_no_name_are_called_as_the_arrows_are():
+    g = Graph("unnamed")
+    x, w, b = g.input("x", (3, 8)), g.parameter("w", (8, 24)), g.parameter("b", (24,))
+    q, k, v = g.split(x @ w + b, 3)
+    g.output(y=g.multi_head(q, k, v, heads=2, name="heads"))
+    titles = {box.name: " ".join(box.title) for box in diagram(g.at("op")).boxes.values()}
+    assert titles["heads.head0.scores"] == "x₀₀ x₁₀ᵀ" and titles["heads.head1.out"] == "A₀₁ x₂₁"
+
+
 def test_the_residual_is_the_arrow_around_what_was_computed():
     found = [
         (tail, head, label) for tail, head, label, kind, _ in arrows(block().at("op")) if kind == "residual"
