@@ -74,6 +74,11 @@ def added(g, x, mask):
     return g.add(x, g.where(mask, g.constant(0.0, name="nothing"), g.constant(-1e9, name="much")), name="added")
 
 
+def plus_number(g, x, mask, number=None):
+    """x + number in what is to be hidden: too little to hide it."""
+    return g.add(x, g.where(mask, g.constant(0.0), number)) if mask.kind == "bool" else None
+
+
 def times_infinity(g, x, mask):
     """(1 − mask) · −∞ added: where the mask hides nothing that is 0 · −∞, which is NaN."""
     if mask.kind != "bool":
@@ -144,6 +149,14 @@ register(
             Declared("plus −1e9", "with −1e9 added to hidden cells", added),
         ),
         mistakes=(
+            Declared(
+                "plus a number",
+                "with {number} added to hidden cells, which hides little,",
+                plus_number,
+                price=1.5,
+                number=-1.0,
+                between=(-1000.0, 0.0),
+            ),
             Declared(
                 "times infinity",
                 "with (1 − mask) · −∞ added",

@@ -1,6 +1,7 @@
 """Mistakes of kinds that are easily made and hard to see, each written as another graph, are named first."""
 
 from functools import partial
+from random import Random
 
 import pytest
 
@@ -91,6 +92,59 @@ def test_padding_on_the_other_side():
     assert "with mask from its other end" in said(build, mask=LEFT_PADDED)
 
 
+SHOWN = {
+    "in blocks of 2 tokens that do not see each other": lambda i, j: j <= i and i // 2 == j // 2,
+    "in blocks of 2 tokens that see all of themselves and of those before": lambda i, j: j // 2 <= i // 2,
+    "showing, of the keys it should, every 2nd back from the query": lambda i, j: j <= i and not (i - j) % 2,
+    "showing the first 3 keys to all queries too": lambda i, j: j <= i or j < 3,
+    "hiding the first 2 keys from others": lambda i, j: j == i or 2 <= j < i,
+}
+
+
+@pytest.mark.parametrize("words", SHOWN)
+def test_a_mask_of_another_pattern(words):
+    rows = [[SHOWN[words](i, j) for j in range(N)] for i in range(N)]
+    assert said(partial(masked, rows)) == f"with the mask visible {words}"
+
+
+def masked(rows, g, bad):
+    q, k, v = inputs(g, "q", "k", "v")
+    see = g.constant(rows) if bad else g.causal_mask(N, name="visible")
+    scaled = g.scale(g.matmul(q, k.T, name="scores"), sqrt=D, name="scaled")
+    g.output(y=g.matmul(g.softmax(g.mask(scaled, see, name="masked"), name="weights"), v))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_other_mask_is_found_query_by_query(seed):
+    random = Random(seed)
+    rows = [[random.random() < 0.5 for _ in range(N)] for _ in range(N)]
+    (shown,) = [
+        node.attributes["value"] for node in first(partial(masked, rows)).findings[0].graph.nodes.values()
+        if node.op.name == "constant" and node.outputs[0].kind == "bool"
+    ]  # fmt: skip
+    assert [list(row) for row in shown] == rows
+
+
+@pytest.mark.slow
+def test_another_mask_is_told_by_distance_or_by_query():
+    band = [[j - i in (0, 2) for j in range(N)] for i in range(N)]
+    words = "with another mask before the softmax weights, by which"
+    assert said(partial(masked, band)) == f"{words} query i sees the keys i, i + 2"
+    last = [[j <= i and (i, j) != (3, 1) for j in range(N)] for i in range(N)]
+    assert said(partial(masked, last)) == f"{words} query 3 sees 0, 2, 3"
+
+
+def test_a_mask_where_none_was_meant():
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        scaled = g.scale(g.matmul(q, k.T, name="scores"), sqrt=D, name="scaled")
+        if bad:
+            scaled = g.mask(scaled, g.constant([[j != i for j in range(N)] for i in range(N)]))
+        g.output(y=g.matmul(g.softmax(scaled, name="weights"), v))
+
+    assert said(build) == "with another mask before the softmax weights, by which query i sees all keys but i"
+
+
 @pytest.mark.parametrize("xor, words", [(False, ""), (True, ", but not both,")])
 def test_two_masks_joined_by_or(xor, words):
     def build(g, bad):
@@ -139,6 +193,56 @@ def test_rows_of_padding_are_0(at, words):
         g.output(y=y * rows if bad and at == "end" else y)
 
     assert said(build, keep=[[True, True, False]]) == f"with the rows that keep hides set to 0 {words}"
+
+
+def exp_sum(g, x, top):
+    return g.divide(top, g.reduce_sum(top))
+
+
+SHARES = {
+    "with a sigmoid of each score divided by the sum of its row": lambda g, x: exp_sum(g, x, g.sigmoid(x)),
+    "with the square of each score divided by the sum of its row": lambda g, x: exp_sum(g, x, g.multiply(x, x)),
+    "with each score divided by √Σ x² of its row": lambda g, x: g.divide(
+        x, g.sqrt(g.reduce_sum(g.multiply(x, x)))
+    ),
+    "with relu of each score divided by the number of keys": lambda g, x: g.scale(g.relu(x), divide=N),
+    "with the 2 largest of each row alone": lambda g, x: g.softmax(g.mask(x, among_largest(g, x))),
+    "with the 2 largest weights of each row alone, which do not sum to 1,": lambda g, x: g.where(
+        among_largest(g, x), g.softmax(x), g.constant(0)
+    ),
+}
+
+
+def among_largest(g, x):
+    largest = g.one_hot_argmax(x)
+    return g.logical_or(largest, g.one_hot_argmax(g.mask(x, g.logical_not(largest))))
+
+
+@pytest.mark.parametrize("words", SHARES)
+def test_weights_that_are_no_softmax(words):
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        scaled = g.scale(g.matmul(q, k.T, name="scores"), sqrt=D, name="scaled")
+        g.output(y=g.matmul(SHARES[words](g, scaled) if bad else g.softmax(scaled, name="weights"), v))
+
+    assert said(build).startswith(f"{words} in the softmax weights")
+
+
+@pytest.mark.parametrize("power, scaled", [(2, True), (2, False), (1, False)])
+def test_distances_for_products(power, scaled):
+    def build(g, bad):
+        q, k, v = inputs(g, "q", "k", "v")
+        scores = g.matmul(q, k.T, name="scores")
+        if bad:
+            squares = [g.reduce_sum(g.multiply(t, t)) for t in (q, k)]
+            away = g.subtract(g.add(squares[0], squares[1].T), g.scale(scores, multiply=2))
+            scores = g.negate(away if power == 2 else g.sqrt(away))
+        scaled_scores = g.scale(scores, sqrt=D, name="scaled") if scaled or not bad else scores
+        g.output(y=g.matmul(g.softmax(scaled_scores, name="weights"), v))
+
+    told = "‖q − k‖²" if power == 2 else "‖q − k‖"
+    words = f"with −{told}, a distance, in the place of the matmul scores"
+    assert said(build) == words + (", not scaled" if not scaled else "")
 
 
 def test_a_norm_without_gain_and_bias():

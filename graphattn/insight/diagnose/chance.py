@@ -30,10 +30,11 @@ def excluded(judge: Judge, tried: int) -> bool:
     return bits >= TRUSTED + math.log2(max(1, tried))
 
 
-def numbers_tell(judge: Judge, tried: int = 1) -> bool:
-    """Whether enough cells differ to tell of a number that is solved for: one cell is given away for it."""
+def numbers_tell(judge: Judge, tried: int = 1, chosen: int = 0) -> bool:
+    """Whether enough cells differ to tell of a number that is solved for: one cell is given away for it; or of
+    a mask, of which so many cells are chosen, each a bit."""
     bits = sorted(bit for bit in bits_of_difference(judge) if bit)
-    return len(bits) > CELLS and sum(bits[:-1]) >= TRUSTED + math.log2(max(1, tried))
+    return len(bits) > CELLS and sum(bits[:-1]) >= TRUSTED + math.log2(max(1, tried)) + chosen
 
 
 def right_by_chance(judge: Judge) -> bool:

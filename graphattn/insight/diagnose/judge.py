@@ -270,6 +270,21 @@ class Judge:
             return value[0]
         return [cell for row in rows_of(value, self.ranks[self.key]) for cell in row]
 
+    def fitting(self, rewrite: Rewrite) -> list[bool]:
+        """Which rows of the tensor that is looked at first a variant gives, about: none of one that has another
+        shape."""
+        key = self.key
+        (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
+        rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
+        return list(map(near, rows, theirs, self.loose[key])) if len(rows) == len(theirs) else []
+
+    def fits_first(self, rewrite: Rewrite) -> bool:
+        """The same of the row that is looked at first, or of any where all are."""
+        if self.row is None:
+            return any(self.fitting(rewrite))
+        (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
+        return self._is_near(self.key, value, self.row)
+
     @property
     def theirs(self) -> list[float]:
         """The same as they were observed."""

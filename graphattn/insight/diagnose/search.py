@@ -16,7 +16,7 @@ from heapq import heappop, heappush, heapreplace
 from ...core.errors import GraphError
 from ...core.graph import Graph
 from ...passes.cost import cost
-from ..variants import TWICE, UNLIKELY, Rewrite, Variant, solved
+from ..variants import TWICE, UNLIKELY, Rewrite, Variant, seen, solved
 from ..variants.clock import Clock
 from ..variants.structure.groups import numbered
 from .chance import numbers_tell
@@ -179,6 +179,9 @@ class Search:
         """A variant that leaves a number open with that which was observed, if any; with that with which it
         begins where too little was observed to tell."""
         judge = level.judge
+        if variant.shown is not None:
+            told = numbers_tell(judge, self.tried, sum(map(len, variant.shown)))
+            return seen(variant, judge.fits_first, judge.fitting) if told else None
         if not numbers_tell(judge, self.tried):
             return variant
         if not judge.reaches(variant.rewrite):
@@ -190,7 +193,7 @@ class Search:
         self.tried += 1
         try:
             if rewrite is None:
-                variant = chosen[0] if chosen[0].number is None else self._solved(level, chosen[0])
+                variant = self._solved(level, chosen[0]) if chosen[0].is_open else chosen[0]
                 if variant is None:
                     return None
                 chosen, rewrite = (variant,), variant.make()

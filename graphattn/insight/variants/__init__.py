@@ -20,6 +20,7 @@ from .generators import GENERATORS, NUMBERS, UNLIKELY, variants
 from .generators.declared import guises
 from .generators.repeat import TWICE
 from .intended import Intended
+from .seen import seen
 from .solve import solved
 from .step import Explanation, explanations
 from .structure.groups import Group, spoken
@@ -40,6 +41,7 @@ __all__ = [
     "explanations",
     "guises",
     "merged",
+    "seen",
     "solved",
     "spoken",
     "variants",

@@ -109,7 +109,7 @@ class Draft:
         )
 
     def solve_for(self, name: str, attribute: str) -> None:
-        """Leave a number open: an attribute of a record."""
+        """Leave a number, or a mask, open: an attribute of a record."""
         self.open.append((name, attribute))
 
     def done(self, edits: Sequence[Edit] = ()) -> Rewrite:
@@ -123,7 +123,7 @@ class Rewrite:
     nodes: Mapping[str, Node]
     went: Mapping[Ref, Ref]
     open: tuple[tuple[str, str], ...] = ()
-    """(name of a record, its attribute) where a number stands that is open: see `solve`."""
+    """(name of a record, its attribute) where a number is open (see `solve`), or a mask (see `seen`)."""
     asked: frozenset[str | Ref] = frozenset()
     """What the change depends on: the records and tensors of which it was asked how they are."""
     edits: tuple[Edit, ...] = ()
@@ -134,8 +134,8 @@ class Rewrite:
         """Whether it is known that no result of what it changes has another shape."""
         return bool(self.edits) and all(edit.keeps for edit in self.edits)
 
-    def at(self, number: float) -> Rewrite:
-        """The same with the number that was open."""
+    def at(self, number: Any) -> Rewrite:
+        """The same with the number, or the mask, that was open."""
         nodes = dict(self.nodes)
         for name, attribute in self.open:
             given = MappingProxyType({**nodes[name].attributes, attribute: number})

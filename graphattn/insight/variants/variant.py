@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.axes import Spec
 from ...core.graph import Node, Ref
@@ -45,6 +45,8 @@ class Variant:
     """Where the search for a number begins that it leaves open; its words say {number}."""
     between: tuple[float, float] = (-math.inf, math.inf)
     """The least and the largest that this number may be."""
+    shown: Sequence[Sequence[bool]] | None = None
+    """The cells that a mask is meant to show, where it leaves open which it shows; its words say {number}."""
     later: float = 0.0
     """How much later it is looked at than others of its price."""
     throughout: bool = False
@@ -57,18 +59,23 @@ class Variant:
         """By which variants are looked at: the lower, the earlier."""
         return self.price + self.later
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it leaves a number or a mask open."""
+        return self.number is not None or self.shown is not None
+
     @cached_property
     def phrase(self) -> str:
         words = self.words if isinstance(self.words, str) else self.words()
         words = words if self.number is None else words.replace("{number}", f"{self.number:g}")
         return f"{self.guise} and {words}" if self.guise else words
 
-    def at(self, number: float, told: str) -> Variant:
-        """The same with the number that it leaves open."""
+    def at(self, number: Any, told: str) -> Variant:
+        """The same with the number, or the mask, that it leaves open."""
         words = self.words if isinstance(self.words, str) else self.words()
         rewrite, words = self.rewrite.at(number), words.replace("{number}", told)
         words = words.replace("· 1/", "÷ ").replace("times 1/", "divided by ")
-        found = replace(self, words=words, make=lambda: rewrite, number=None)
+        found = replace(self, words=words, make=lambda: rewrite, number=None, shown=None)
         found.intended = self.intended
         return found
 
@@ -92,6 +99,8 @@ class Option(NamedTuple):
     apply: Callable[[Draft, Node], None]
     new: Ref | None = None
     number: float | None = None
+    shown: Sequence[Sequence[bool]] | None = None
+    """As that of a `Variant`."""
     several: bool = False
     """Whether it is for several nodes: of one alone it is another option."""
     later: float = 0.0
@@ -113,7 +122,9 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
             words = partial(_phrase, intended, group, [option for option, _ in alike])
             make = partial(made, [edit for _, edit in alike])
             later = option.later if others else 0.0
-            yield Variant(kind, words, option.price, group, make, number=option.number, later=later)
+            yield Variant(
+                kind, words, option.price, group, make, number=option.number, shown=option.shown, later=later
+            )
 
 
 def _table(options: Options, intended: Intended, node: Node) -> dict[object, tuple[Option, Edit]]:

@@ -49,13 +49,15 @@ from .stages import stages
 from .summands import summands
 from .swap import crossed, swap
 from .terms import terms
+from .visible import patterns, visible
 from .within_tokens import within_tokens
 
 GENERATORS: tuple[Generator, ...] = (
     engine, on_scalars, handed, derivatives, skip, attributes, declared, masks, mask_numbers, operands,
     summands, heads, folded, full_width, within_tokens, head_count, stages, axes, swap, crossed, reading, move,
     sibling, constants, indices, rounding, angles, head_tables, cache, padding, pooling, tables, layout,
-    repeat, residual, added, factors, shift, slots, terms, places, distances, returned, shared,
+    repeat, residual, added, factors, shift, slots, terms, places, distances, patterns, returned,
+    shared,
 )  # fmt: skip
 """Everything that can be done to the nodes of a role, the likeliest first."""
 
@@ -65,12 +67,16 @@ WIDE: tuple[Generator, ...] = (
 )  # fmt: skip
 """What is done to kinds, which are wider than a role."""
 
-LATE: tuple[Generator, ...] = (layout, places, distances, repeat, residual, added, factors, shift, slots)
+LATE: tuple[Generator, ...] = (
+    layout, places, distances, patterns, repeat, residual, added, factors, shift, slots,
+)  # fmt: skip
 """Those whose variants are all unlikely."""
-NUMBERS: tuple[Generator, ...] = (numbers,)
-"""What leaves a number open: tried last, for each takes several evaluations."""
+NUMBERS: tuple[Generator, ...] = (numbers, visible)
+"""What leaves a number, or a mask, open: tried last, for each takes several evaluations."""
 UNLIKELY = 0.6
 """What it costs to believe that one of several alike was got wrong alone."""
+ODD = 1.4
+"""What is declared as dear as this is another function altogether, which no one of several alike has alone."""
 WIDER = 0.05
 """What it costs to believe that all of an op were got wrong."""
 
@@ -100,6 +106,8 @@ def variants(
             if alone and generator in LATE and not thorough:
                 continue
             for variant in generator(intended, group):
+                if alone and generator is declared and variant.price >= ODD:
+                    continue
                 variant.intended = intended
                 variant.price += wide + less
                 variant.later += later

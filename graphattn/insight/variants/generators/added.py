@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from ....core.graph import Node, Ref
 from ....core.interpreter import padded
@@ -89,6 +90,10 @@ def _cosines(intended: Intended, node: Node) -> Iterator[Option]:
     yield Option("cosines", words, 1.5, lambda d, n: _cosine(d, n, ()))
     words = f"{words}, not scaled"
     yield Option("cosines alone", words, 1.45, lambda d, n: _cosine(d, n, scales))
+    for told, half, root in (("‖q − k‖²", 1, False), ("½ ‖q − k‖²", 2, False), ("‖q − k‖", 1, True)):
+        for away in ((), scales):
+            words = f"with −{told}, a distance, in the place of {{the}}" + (", not scaled" if away else "")
+            yield Option((told, bool(away)), words, 1.5, partial(_distance, scales=away, half=half, root=root))
 
 
 def _cosine(draft: Draft, node: Node, scales: Sequence[Node]) -> None:
@@ -98,6 +103,23 @@ def _cosine(draft: Draft, node: Node, scales: Sequence[Node]) -> None:
         draft.operand(node, slot, _of_length_one(draft, node, ref, axis))
     for scale in scales:
         draft.redirect(Ref(scale.name), Ref(node.name))
+
+
+def _distance(draft: Draft, node: Node, scales: Sequence[Node], half: int, root: bool) -> None:
+    """‖q‖² + ‖k‖² − 2 q · k, with another sign."""
+    totals = []
+    for ref, axis in zip(draft.node(node.name).operands, (-1, -2), strict=True):
+        square = draft.add("multiply", [ref, ref], near=node, name="square")
+        totals.append(draft.add("reduce_sum", [square], {"axis": axis}, near=node, name="total"))
+    both = draft.add("add", totals, near=node, name="both")
+    twice = draft.add("scale", [Ref(node.name)], {"multiply": 2.0}, near=node, name="twice")
+    made = draft.add("subtract", [both, twice], near=node, name="squared")
+    if root:
+        made = draft.add("sqrt", [draft.add("relu", [made], near=node)], near=node, name="distance")
+    made = draft.add("scale", [made], {"divide": -half}, near=node, name="nearness")
+    draft.redirect(Ref(node.name), made, apart_from=(twice.node,))
+    for scale in scales:
+        draft.redirect(Ref(scale.name), made)
 
 
 def _of_length_one(draft: Draft, node: Node, ref: Ref, axis: int) -> Ref:

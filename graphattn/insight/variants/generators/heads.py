@@ -45,6 +45,10 @@ def orders(refs: Sequence[Ref | None]) -> Iterator[tuple[str, list[Ref | None]]]
     if len(kinds) < count and count % len(kinds) == 0:
         yield BLOCKS[0], kinds * (count // len(kinds))
         yield BLOCKS[1], [kind for kind in kinds for _ in range(count // len(kinds))]
+        if 1 < len(kinds) != count // len(kinds):
+            last = len(kinds) - 1
+            yield f"by i // {len(kinds)}", [kinds[min(i // len(kinds), last)] for i in range(count)]
+            yield "one each, and the last for all that are left", [kinds[min(i, last)] for i in range(count)]
     if count == 3:
         yield "in the order 0, 2, 1", [refs[0], refs[2], refs[1]]
         yield "in the order 1, 0, 2", [refs[1], refs[0], refs[2]]

@@ -134,7 +134,7 @@ def _edged(shape: tuple[int, ...], step: int, op: str) -> Change:
 
 def _uses(intended: Intended, node: Node) -> Iterator[Option]:
     """What a step that takes numbers and a mask may do instead, there or after what follows it."""
-    found = _numbers_and_mask(intended, node)
+    found = numbers_and_mask(intended, node)
     if found is None:
         return
     x, see = found
@@ -157,7 +157,8 @@ def _uses(intended: Intended, node: Node) -> Iterator[Option]:
         yield Option(("too", steps), words, 1.7, lambda d, n, t=later: _onto(d, n, t, x, see, True))
 
 
-def _numbers_and_mask(intended: Intended, node: Node) -> tuple[Ref, Ref] | None:
+def numbers_and_mask(intended: Intended, node: Node) -> tuple[Ref, Ref] | None:
+    """The two operands of a step that hides some of the cells of one."""
     if len(node.ports) != 1:
         return None
     refs = [ref for ref in node.operands if ref is not None]
@@ -173,14 +174,14 @@ def _joined(intended: Intended, node: Node) -> Iterator[Option]:
     if node.op.name == "logical_and":
         words = "with what {0} or {1} lets through, but not both, as {the}"
         yield Option("xor", words, 1.4, _but_both)
-    found = _numbers_and_mask(intended, node)
+    found = numbers_and_mask(intended, node)
     if found is None:
         return
     x, see = found
     before = intended.nodes[x.node]
     if before.op is not node.op or len(intended.users.get(x, ())) > 1:
         return
-    earlier = _numbers_and_mask(intended, before)
+    earlier = numbers_and_mask(intended, before)
     if earlier is not None:
         first, second = (intended.graph.tensor_name(ref) for ref in (earlier[1], see))
         for key, told, price in (("or", "", 1.15), ("xor", ", but not both,", 1.4)):

@@ -73,7 +73,11 @@ def _next(draft: Draft, node: Node, width: int, step: int, place: int) -> None:
 
 
 def _backwards(spec: Spec) -> Iterator[Option]:
-    """A table from its other end."""
+    """A table from its other end, or rolled by a row."""
+    if spec.rank > 1 and spec.shape[-2] > 2:
+        for step, told in ((1, "the last row of {the} first"), (-1, "the first row of {the} last")):
+            words = f"with {told}, the others one {'later' if step > 0 else 'earlier'}"
+            yield Option(("rolled", step), words, 1.75, partial(_rolled, step=step))
     for told, at, axis in (("columns", "..., ::-1", 1), ("rows", "..., ::-1, :", 2)):
         if spec.rank >= axis and spec.shape[-axis] > 1:
             words = f"with the {told} of {{the}} in reverse order"
@@ -89,6 +93,15 @@ def _rows(draft: Draft, node: Node, shape: tuple[int, ...], step: int) -> None:
 def _reversed(draft: Draft, node: Node, at: str) -> None:
     back = draft.add("slice", [Ref(node.name)], {"at": at}, near=node, name="reversed")
     draft.redirect(Ref(node.name), back, apart_from=(back.node,))
+
+
+def _rolled(draft: Draft, node: Node, step: int) -> None:
+    parts = [
+        draft.add("slice", [Ref(node.name)], {"at": at}, near=node, name="part")
+        for at in (f"..., -{step}:, :" if step > 0 else f"..., {-step}:, :", f"..., :{-step}, :")
+    ]
+    made = draft.add("concat", parts, {"axis": -2}, near=node, name="rolled")
+    draft.redirect(Ref(node.name), made, apart_from=(*(part.node for part in parts), made.node))
 
 
 def _all(draft: Draft, node: Node, shape: tuple[int, ...], row: int) -> None:
