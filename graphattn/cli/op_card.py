@@ -22,6 +22,7 @@ from .op_facts import (
     signature,
     to_copy,
     told,
+    torch_text,
 )
 from .output import PIPE_WIDTH
 
@@ -54,6 +55,8 @@ def card(op: Op, width: int | None = None) -> str:
             "what it is": _doc(op.doc, inner),
             "call": parts["call"],
         }
+        if text := torch_text(op):
+            parts["in PyTorch"] = _wrapped(text, room)
         parts["shapes and cost of its samples"] = _first(_costs(op, room), SAMPLES)
         if op.expand is not None:
             parts["made of"] = _rows(expansion_rows(op), inner)

@@ -21,6 +21,8 @@ from ..core import nested
 from ..core.axes import describe
 from ..core.errors import GraphError
 from ..core.graph import Graph
+from ..core.in_torch import by_name
+from ..core.interpreter import padded
 from ..core.op import OPS, Declared, Op, Sample
 
 RESULT = "y"
@@ -137,6 +139,17 @@ def _outer(text: str) -> str:
 def rule_text(op: Op) -> str:
     """What the op's gradient rule says of itself: its formula; '' where it says nothing."""
     return " ".join((op.gradient.__doc__ or "").split()) if op.gradient is not None else ""
+
+
+def torch_text(op: Op) -> str:
+    """How the first of its samples that PyTorch has a short way for is written there; "" where none has."""
+    for sample in op.samples:
+        graph, _ = sampled(op, sample)
+        node = graph.node(RESULT)
+        text = by_name(op, padded(op, graph.operand_specs(node.operands)), node.attributes)
+        if text and not re.fullmatch(r"[\d.e-]+", text):  # a number alone says nothing
+            return text.replace("\n", "; ")
+    return ""
 
 
 def told(mistake: Declared) -> str:

@@ -25,6 +25,7 @@ from .op_facts import (
     sample_rows,
     signature,
     told,
+    torch_text,
 )
 
 
@@ -70,6 +71,8 @@ def _section(op: Op) -> Iterator[str]:
     yield heading(3, code(op.name))
     yield f"{prose(op.glyph)} {prose(op.title)}: {code(op.formula)}"
     yield code(signature(op))
+    if text := torch_text(op):
+        yield f"In PyTorch: {code(text)}"
     yield prose(", ".join(remarks(op)))
     yield from _doc(op.doc)
     if not op.samples:

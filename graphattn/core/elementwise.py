@@ -229,7 +229,9 @@ def both_bool(a: Spec, b: Spec) -> Spec:
     return Spec(*broadcast(a, b), "bool")
 
 
-def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any], operator: str) -> Op:
+def logical(
+    name: str, glyph: str, formula: str, function: Callable[[Any, Any], Any], operator: str, torch: str
+) -> Op:
     """An op that combines two bools cell by cell, stretching axes of size 1; ONNX calls it `operator`."""
     matrix, other = [[True, False, True], [True, True, False]], [[True, True, False], [False, True, False]]
     return binary(
@@ -239,6 +241,7 @@ def logical(name: str, glyph: str, formula: str, function: Callable[[Any, Any], 
         lambda numbers: function,
         title=name.removeprefix("logical_"),
         onnx=operator,
+        torch=torch,
         family="mask",
         shape=both_bool,
         cost=lambda a, b: 0,

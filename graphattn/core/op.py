@@ -156,7 +156,7 @@ class Parameter:
 
 RULES = {
     "shape": 0, "kernel": 1, "expand": 1, "explain": 1, "cost": 0, "masked": 3, "warn": 2, "gradient": 3,
-    "note": 0, "onnx": 1, "stated": 0, "caution": 0,
+    "note": 0, "onnx": 1, "stated": 0, "caution": 0, "torch": 0,
 }  # fmt: skip
 """The rules that are called with operands, and how many arguments come before these."""
 
@@ -181,6 +181,7 @@ PROMISED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "masked": (lambda value: value is None or isinstance(value, (bool, list, tuple)), "None or nested lists"),
     "warn": (_sentences, "a list of sentences"),
     "note": (lambda value: isinstance(value, str), "text"),
+    "torch": (lambda value: isinstance(value, str), "text"),
     "stated": (lambda value: isinstance(value, str), "text"),
     "caution": (_sentences, "a list of sentences"),
     "linear": (
@@ -240,6 +241,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "values": (_mapping_to(lambda value: isinstance(value, (tuple, list))), "a dict of tuples"),
     **dict.fromkeys(("mistakes", "guises"), (_tuple_of(Declared), "a tuple of Declared")),
     "onnx": (lambda value: value is None or _is_text(value) or callable(value), "a name, a function or None"),
+    "torch": (lambda value: value is None or _is_text(value) or callable(value), "text, a function or None"),
     "hands_on": (lambda value: value is None or _is_text(value), "the name of an op or None"),
     "sets": (_tuple_of(str), "a tuple of names"),
 }  # fmt: skip
@@ -327,6 +329,9 @@ class Op:
     """Other ways in which people write the same thing, in which other mistakes can be made."""
     onnx: str | Callable[..., Any] | None = None
     """How it is written in ONNX: an operator's name, or a rule. None = as its expansion."""
+    torch: str | Callable[..., str] | None = None
+    """How a call is written in PyTorch: an expression in which {x} stands for an operand or an attribute, after
+    lines that it needs, or a rule (operands, attributes) → such text, "" where there is no short way."""
     hands_on: str | None = None
     """The op whose parameters it takes as its own and passes on (see the module's docstring)."""
     sets: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ register(
     binary(
         "add", "⊕", "y = a + b", lambda numbers: numbers.add, operator.add, family="add", title="add",
         onnx="Add", linear=(("a", "b"),),
+        torch="{a} + {b}",
         gradient=lambda g, dy, y, a, b: (unbroadcast(g, dy, a), unbroadcast(g, dy, b)),
     )
 )  # fmt: skip

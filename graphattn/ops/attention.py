@@ -133,6 +133,17 @@ def expand(
     return out, weights
 
 
+def in_torch(
+    q: Spec, k: Spec, v: Spec, mask=None, bias=None, sink=None,
+    *, causal, offset, window, appended, scale, softcap, empty,
+):  # fmt: skip
+    if bias or sink or window is not None or softcap is not None or appended or (causal and (offset or mask)):
+        return ""
+    more = ", attn_mask={mask}" if mask else ", is_causal=True" if causal else ""
+    more += "" if scale is None else ", scale={scale}"
+    return f"F.scaled_dot_product_attention({{q}}, {{k}}, {{v}}{more})"
+
+
 def onnx(
     o, q, k, v, mask=None, bias=None, sink=None,
     *, causal, offset, window, appended, scale, softcap, empty,
@@ -198,6 +209,7 @@ register(
         shape=shape,
         expand=expand,
         onnx=onnx,
+        torch=in_torch,
         note=note,
         symbols={"out": "Z{i}", "weights": "A{i}"},
         roles={"q": "Q", "k": "K", "v": "V", "weights": "weights"},

@@ -63,6 +63,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{x}.expand({shape})",
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

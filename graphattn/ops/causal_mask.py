@@ -28,6 +28,10 @@ def kernel(numbers: Numbers, *, n, n_k, offset) -> Kernel:
     return Kernel(causal_mask, n=n, n_k=n if n_k is None else n_k, offset=offset)
 
 
+def in_torch(*, n, n_k, offset):
+    return f"torch.ones({n}, {n if n_k is None else n_k}, dtype=torch.bool).tril({offset or ''})"
+
+
 def explain(index, *, n, n_k, offset):
     i, j = index
     return Literal(j <= i + offset, f"{j} ≤ {i}" + (f" + {offset}" if offset else ""))
@@ -46,6 +50,7 @@ register(
         formula="True where j ≤ i + offset",
         level="primitive",
         shape=shape,
+        torch=in_torch,
         kernel=kernel,
         explain=explain,
         cost=lambda **_: 0,

@@ -79,6 +79,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="torch.cat([{xs}], dim={axis})",
         explain=explain,
         linear=(("xs",),),
         gradient=gradient,

@@ -7,6 +7,8 @@ a float mask.
 
 from __future__ import annotations
 
+import math
+
 from ..core import nested
 from ..core.axes import Spec
 from ..core.cells import Literal
@@ -62,6 +64,12 @@ def kernel(numbers: Numbers, *, value, axes) -> Kernel:
     return Kernel(constant, value=nested.lift(lift, [0], [sizes])(value))
 
 
+def in_torch(*, value, axes):
+    if isinstance(value, (list, tuple)):
+        return ""
+    return str(value) if math.isfinite(float(value)) else f'float("{value}")'
+
+
 def explain(index, *, value, axes):
     cell = nested.at(value, index)
     return Literal(cell, spelled(cell) if isinstance(cell, int) else str(cell))
@@ -90,6 +98,7 @@ register(
         formula="part of the graph",
         level="primitive",
         shape=shape,
+        torch=in_torch,
         kernel=kernel,
         explain=explain,
         cost=lambda **_: 0,

@@ -35,5 +35,6 @@ register(
         "divide", "÷", "y = a / b", lambda numbers: numbers.divide, divide_absorbing,
         divide_cell_absorbing, "absorb_divide", linear=(("a",),), gradient=gradient,
         onnx=onnx, nonfinite=("absorb_zeros",), poles=(1,),
+        torch="{a} / {b}",
     )
 )  # fmt: skip

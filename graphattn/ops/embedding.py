@@ -67,6 +67,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{table}[{ids}]",
         explain=explain,
         linear=(("table",),),
         gradient=gradient,

@@ -23,6 +23,7 @@ register(
     binary(
         "equal", "=", "y = (a = b)", lambda numbers: equal, equal, family="mask", shape=shape,
         onnx="Equal", cost=lambda a, b: 0, masked=None,
+        torch="{a} == {b}",
         samples=(
             Sample((matrix, [0.75, float("inf"), 0.0])),
             Sample((matrix, 1.0)),

@@ -48,5 +48,6 @@ register(
     unary(
         "erf", "erf", "y = erf x", lambda numbers: numbers.erf, range=(-1.0, 1.0), gradient=gradient,
         onnx=onnx,
+        torch="torch.erf({x})",
     )
 )  # fmt: skip

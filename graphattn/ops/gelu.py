@@ -76,6 +76,10 @@ def gradient(g, dy, y, x, *, approximate):
     return (times(g, dy, half * (one + curve) + times(g, half * x, (one - curve * curve) * slope), name="d_x"),)
 
 
+def in_torch(x: Spec, *, approximate):
+    return "F.gelu({x})" if approximate == "none" else 'F.gelu({x}, approximate="{approximate}")'
+
+
 def onnx(o, x, *, approximate):
     """The constants inside ONNX's Gelu are float32."""
     exact = o.holds(0.044715 if approximate == "tanh" else math.sqrt(2.0))
@@ -104,6 +108,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -33,5 +33,6 @@ register(
     unary(
         "is_positive", "> 0", "y = (x > 0)", function, family="mask", shape=shape, explain=explain,
         onnx=lambda o, x: o.Greater(x, 0.0), cost=lambda x: 0, masked=None,
+        torch="{x} > 0",
     )
 )  # fmt: skip

@@ -34,6 +34,7 @@ register(
     unary(
         "is_visible", "?", "y = (x ≠ −∞)", function, family="mask", shape=shape, masked=None,
         onnx=lambda o, x: o.Not(o.IsInf(x, detect_positive=0)),
+        torch='{x} != float("-inf")',
         samples=(Sample(([[0.5, float("-inf")], [float("-inf"), -2.0]],)), Sample(([1.0],))),
     )
 )  # fmt: skip

@@ -151,6 +151,11 @@ def gradient(g, dy, y, x, gamma, beta, *, eps):
     return d_x, d_gamma, None if beta is None else unbroadcast(g, dy, beta)
 
 
+def in_torch(x: Spec, gamma, beta, *, eps):
+    shift = "" if beta is None else ", bias={beta}"
+    return f"F.layer_norm({{x}}, ({x.shape[-1]},){'' if gamma is None else ', {gamma}'}{shift}, eps={eps})"
+
+
 def onnx(o, x, gamma, beta, *, eps):
     if not o.holds(float(eps)) or not float(eps):
         return None
@@ -210,6 +215,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         gradient=gradient,

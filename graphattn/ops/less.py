@@ -23,6 +23,7 @@ register(
     binary(
         "less", "<", "y = (a < b)", lambda numbers: numbers.less, less, family="mask", shape=shape,
         onnx="Less", cost=lambda a, b: 0, masked=None,
+        torch="{a} < {b}",
         samples=(
             Sample((matrix, [0.75, float("inf"), -2.0])),
             Sample((matrix, 1.0)),

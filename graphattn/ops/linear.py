@@ -65,6 +65,10 @@ def _rows(g, x):
     return x if len(x.shape) == 2 else g.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
+def in_torch(x: Spec, w: Spec, b):
+    return f"{{x}} @ {{w}}.{'T' if w.rank == 2 else 'transpose(-2, -1)'}{'' if b is None else ' + {b}'}"
+
+
 def onnx(o, x, w, b):
     """Gemm takes matrices: the rows of all batches are one."""
     rows = x if x.rank == 2 else o.Reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
@@ -96,6 +100,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         linear=(("x", "b"), ("w", "b")),

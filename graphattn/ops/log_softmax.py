@@ -98,6 +98,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{x}.log_softmax(dim={axis})",
         expand=expand,
         explain=explain,
         gradient=gradient,

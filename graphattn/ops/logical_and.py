@@ -11,4 +11,4 @@ def logical_and(a, b):
     return a and b
 
 
-register(logical("logical_and", "∧", "y = a and b", logical_and, "And"))
+register(logical("logical_and", "∧", "y = a and b", logical_and, "And", torch="{a} & {b}"))

@@ -26,6 +26,7 @@ register(
     unary(
         "logical_not", "¬", "y = not x", function, title="not", family="mask", shape=shape, masked=None,
         onnx="Not", cost=lambda x: 0,
+        torch="~{x}",
         samples=(Sample(([[True, False], [False, False]],)), Sample((True,)), Sample(([[[True]]],))),
         rejects=(Reject((Spec((2,)),), {}, "x holds float; expected bool"),),
     )

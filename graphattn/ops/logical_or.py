@@ -11,4 +11,4 @@ def logical_or(a, b):
     return a or b
 
 
-register(logical("logical_or", "∨", "y = a or b", logical_or, "Or"))
+register(logical("logical_or", "∨", "y = a or b", logical_or, "Or", torch="{a} | {b}"))

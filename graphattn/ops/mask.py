@@ -94,6 +94,10 @@ def gradient(g, dy, y, x, mask):
     return unbroadcast(g, seen, x), None if mask.kind == "bool" else unbroadcast(g, seen, mask)
 
 
+def in_torch(x: Spec, mask: Spec):
+    return '{x}.masked_fill(~{mask}, float("-inf"))' if mask.kind == "bool" else "{x} + {mask}"
+
+
 def onnx(o, x, mask):
     return o.Where(mask, x, HIDDEN) if mask.kind == "bool" else None
 
@@ -139,6 +143,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -136,6 +136,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{a} @ {b}",
         explain=explain,
         linear=(("a",), ("b",)),
         gradient=gradient,

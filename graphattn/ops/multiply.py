@@ -38,5 +38,6 @@ register(
         "multiply", "·", "y = a · b", lambda numbers: numbers.multiply, multiply_absorbing,
         multiply_cell_absorbing, "absorb", operator.mul, linear=(("a",), ("b",)), gradient=gradient,
         onnx=onnx, nonfinite=("absorb_zeros",),
+        torch="{a} * {b}",
     )
 )  # fmt: skip

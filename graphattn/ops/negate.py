@@ -7,6 +7,7 @@ register(
     unary(
         "negate", "−", "y = −x", lambda numbers: numbers.negate, onnx="Neg",
         linear=(("x",),),
+        torch="-{x}",
         gradient=lambda g, dy, y, x: (-dy,),
     )
 )  # fmt: skip

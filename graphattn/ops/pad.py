@@ -7,7 +7,7 @@ numbers, and brings in one.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isfinite
 
 from ..core.axes import Spec, need_rank, need_size, position
 from ..core.cells import Cell, Literal
@@ -80,6 +80,13 @@ def gradient(g, dy, y, x, *, before, after, axis, value):
     return (g.split(dy, (before, size, after), axis=axis)[1],)
 
 
+def in_torch(x: Spec, *, before, after, axis, value):
+    around = f"{'0, 0, ' * (x.rank - 1 - position(axis, x.rank))}{before}, {after}"
+    cell = _value(x, value)
+    told = cell if isfinite(cell) else f'float("{cell}")'
+    return f"F.pad({{x}}, ({around}), value={told})"
+
+
 def onnx(o, x, *, before, after, axis, value):
     place = position(axis, x.rank)
     pads = [0] * (2 * x.rank)
@@ -116,6 +123,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         linear=lambda x, *, before, after, axis, value: (

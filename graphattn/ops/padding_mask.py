@@ -49,6 +49,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="torch.arange({n}) < {lengths}[..., None]",
         explain=explain,
         cost=lambda lengths, *, n: 0,
         samples=(

@@ -37,6 +37,7 @@ def masked(run, masks, values, x: Spec, *, axis):
 register(
     reduction(
         "reduce_max", "max", "y = max x", reduce_max_row, bound, explain, "ReduceMax",
+        torch="{x}.amax(dim={axis}, keepdim=True)",
         gradient=gradient, masked=masked,
     )
 )  # fmt: skip

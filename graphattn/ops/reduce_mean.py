@@ -42,6 +42,7 @@ register(
     reduction(
         "reduce_mean", "μ", "y = Σ x / n", reduce_mean_row, bound, explain, "ReduceMean", level="op",
         family="norm", expand=expand, linear=(("x",),), gradient=gradient,
+        torch="{x}.mean(dim={axis}, keepdim=True)",
         mistakes=(Declared("n − 1", "with the sum divided by n − 1, not n,", one_less),),
         cost=lambda x, *, axis: x.size + x.size // max(x.shape[axis], 1),
     )

@@ -28,6 +28,7 @@ def gradient(g, dy, y, x, *, axis):
 register(
     reduction(
         "reduce_sum", "Σ", "y = Σ x", reduce_sum_row, bound, explain, "ReduceSum", linear=(("x",),),
+        torch="{x}.sum(dim={axis}, keepdim=True)",
         gradient=gradient,
     )
 )  # fmt: skip

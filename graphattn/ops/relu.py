@@ -26,6 +26,7 @@ def function(numbers: Numbers):
 register(
     unary(
         "relu", "⌐", "y = max(x, 0)", function, explain=explain, onnx="Relu", range=(0.0, math.inf),
+        torch="F.relu({x})",
         gradient=lambda g, dy, y, x: (g.where(g.is_positive(x), dy, g.constant(0)),),
         mistakes=ACTIVATIONS,
     )

@@ -64,6 +64,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{x}.repeat_interleave({times}, dim={axis})",
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

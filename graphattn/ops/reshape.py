@@ -115,6 +115,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{x}.reshape({shape})",
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -99,6 +99,10 @@ def by_variance(g, x, gamma, *, eps):
     return y if gamma is None else g.multiply(y, gamma, name="scaled")
 
 
+def in_torch(x: Spec, gamma, *, eps):
+    return f"F.rms_norm({{x}}, ({x.shape[-1]},){'' if gamma is None else ', {gamma}'}, eps={eps})"
+
+
 def onnx(o, x, gamma, *, eps):
     if not x.size or not o.has("RMSNormalization") or not o.holds(float(eps)) or not float(eps):
         return None
@@ -140,6 +144,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -165,6 +165,17 @@ def _sides(g, x, half, interleaved):
     return tuple(g.reshape(part, (*x.shape[:-1], half)) for part in g.split(pairs, 2))
 
 
+def in_torch(x: Spec, cos: Spec, sin: Spec, *, interleaved):
+    if 2 * cos.shape[-1] != x.shape[-1]:
+        return ""
+    if interleaved:
+        return (
+            "a, b = {x}[..., ::2], {x}[..., 1::2]\n"
+            "torch.stack([a * {cos} - b * {sin}, a * {sin} + b * {cos}], dim=-1).flatten(-2)"
+        )
+    return "a, b = {x}.chunk(2, dim=-1)\ntorch.cat([a * {cos} - b * {sin}, a * {sin} + b * {cos}], dim=-1)"
+
+
 def explain(index, x: Spec, cos: Spec, sin: Spec, *, interleaved):
     *lead, j = index
     half = cos.shape[-1]
@@ -215,6 +226,7 @@ register(
         formula="(cos · a − sin · b, sin · a + cos · b), each pair",
         level="op",
         shape=shape,
+        torch=in_torch,
         kernel=kernel,
         expand=expand,
         explain=explain,

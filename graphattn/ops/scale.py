@@ -86,6 +86,12 @@ def gradient(g, dy, y, x, *, sqrt, divide, multiply):
     return (g.scale(dy, sqrt=sqrt, divide=divide, multiply=multiply),)
 
 
+def in_torch(x: Spec, *, sqrt, divide, multiply):
+    if sqrt is not None:
+        return "{x} / math.sqrt({sqrt})"
+    return "{x} / {divide}" if divide is not None else "{x} * {multiply}"
+
+
 def onnx(o, x, *, sqrt, divide, multiply):
     if multiply is not None:
         return o.Mul(x, float(multiply))
@@ -117,6 +123,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         expand=expand,
         explain=explain,
         linear=(("x",),),

@@ -64,6 +64,10 @@ def gradient(g, dy, y, x, ids, *, rows):
     return g.embedding(dy, ids), None
 
 
+def in_torch(x: Spec, ids: Spec, *, rows):
+    return f"{{x}}.new_zeros({rows}, {x.shape[-1]}).index_add(0, {{ids}}, {{x}})" if ids.rank == 1 else ""
+
+
 def onnx(o, x, ids, *, rows):
     zeros = o.full((rows, x.shape[-1]), 0.0)
     index = o.Reshape(ids, (prod(ids.shape), 1))
@@ -91,6 +95,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         linear=(("x",),),
         mistakes=(
             Declared("written over", "with rows of one index written over, not summed,", last_alone),

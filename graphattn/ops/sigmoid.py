@@ -40,6 +40,7 @@ register(
     unary(
         "sigmoid", "sig", "y = 1 / (1 + exp(−x))", function, explain=explain, onnx="Sigmoid",
         range=(0.0, 1.0),
+        torch="torch.sigmoid({x})",
         gradient=lambda g, dy, y, x: (times(g, dy, y * g.sigmoid(-x)),),
         cost=lambda x: 4 * x.size,
         samples=(

@@ -48,6 +48,7 @@ def steeper(g, x, *, number):
 register(
     unary(
         "silu", "x·σ", "y = x / (1 + exp(−x))", function, level="op", expand=expand, explain=explain,
+        torch="F.silu({x})",
         gradient=gradient,
         mistakes=(
             Declared("steeper", "with x · sigmoid({number} x)", steeper, number=1.702), *ACTIVATIONS,

@@ -114,6 +114,12 @@ def onnx(o, x, *, at):
     return o.Squeeze(y, single) if single else y
 
 
+def in_torch(x: Spec, *, at):
+    """PyTorch has no steps back."""
+    backward = any(isinstance(cut, range) and cut.step < 0 for cut in _cuts(x, at))
+    return "" if backward else "{x}[{at}]"
+
+
 def explain(index, x: Spec, *, at):
     left = iter(index)
     return Cell(0, tuple(c if isinstance(c, int) else c[next(left)] for c in _cuts(x, at)))
@@ -132,6 +138,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         explain=explain,
         gradient=gradient,
         cost=lambda x, *, at: 0,

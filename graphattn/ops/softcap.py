@@ -61,6 +61,7 @@ register(
         formula="y = cap · tanh(x / cap)",
         level="op",
         shape=shape,
+        torch="{cap} * torch.tanh({x} / {cap})",
         kernel=kernel,
         expand=expand,
         explain=explain,

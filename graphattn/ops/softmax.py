@@ -238,6 +238,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="{x}.softmax(dim={axis})",
         expand=expand,
         explain=explain,
         gradient=gradient,

@@ -80,6 +80,10 @@ def gradient(g, dy, y, x, *, parts, axis):
     return (g.concat(*whole, axis=axis),)
 
 
+def in_torch(x: Spec, *, parts, axis):
+    return "{x}.split({parts}, dim={axis})" if isinstance(parts, tuple) else "{x}.chunk({parts}, dim={axis})"
+
+
 def onnx(o, x, *, parts, axis):
     place = position(axis, x.rank)
     sizes = tuple(_sizes(x.shape[place], parts, "cells"))
@@ -103,6 +107,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -69,6 +69,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="torch.stack([{xs}], dim={axis})",
         explain=explain,
         linear=(("xs",),),
         gradient=gradient,

@@ -13,6 +13,7 @@ register(
     binary(
         "subtract", "−", "y = a − b", lambda numbers: numbers.subtract, operator.sub, onnx="Sub",
         linear=(("a", "b"),),
+        torch="{a} - {b}",
         gradient=lambda g, dy, y, a, b: (unbroadcast(g, dy, a), -unbroadcast(g, dy, b)),
     )
 )  # fmt: skip

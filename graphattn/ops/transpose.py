@@ -58,6 +58,10 @@ def gradient(g, dy, y, x, *, perm):
     return (g.transpose(dy, perm=None if perm is None else permuted(range(len(perm)), perm)),)
 
 
+def in_torch(x: Spec, *, perm):
+    return "{x}.transpose(-2, -1)" if perm is None else "{x}.permute({perm})"
+
+
 def onnx(o, x, *, perm):
     return o.Transpose(x, perm=_order(x, perm))
 
@@ -89,6 +93,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

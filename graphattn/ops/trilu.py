@@ -41,6 +41,10 @@ def gradient(g, dy, y, x, *, k, upper):
     return (g.trilu(dy, k=k, upper=upper),)
 
 
+def in_torch(x: Spec, *, k, upper):
+    return f"{{x}}.{'triu' if upper else 'tril'}({k or ''})"
+
+
 def onnx(o, x, *, k, upper):
     return o.Trilu(x, k, upper=int(upper))
 
@@ -73,6 +77,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch=in_torch,
         explain=explain,
         linear=(("x",),),
         gradient=gradient,

@@ -72,6 +72,7 @@ register(
         shape=shape,
         kernel=kernel,
         onnx=onnx,
+        torch="torch.where({condition}, {a}, {b})",
         explain=explain,
         linear=(("a", "b"),),
         gradient=gradient,

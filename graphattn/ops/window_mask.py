@@ -36,6 +36,12 @@ def kernel(numbers: Numbers, *, n, n_k, left, right, offset) -> Kernel:
     return Kernel(window_mask, n=n, n_k=n_k, left=left, right=right, offset=offset)
 
 
+def in_torch(*, n, n_k, left, right, offset):
+    cut = "" if right is None else f".tril({offset + right or ''})"
+    cut += "" if left is None else f".triu({offset - left or ''})"
+    return f"torch.ones({n}, {n if n_k is None else n_k}, dtype=torch.bool){cut}"
+
+
 def explain(index, *, n, n_k, left, right, offset):
     i, j = index
     p = i + offset
@@ -70,6 +76,7 @@ register(
         formula="True where i + offset − left ≤ j ≤ i + offset + right",
         level="primitive",
         shape=shape,
+        torch=in_torch,
         kernel=kernel,
         explain=explain,
         cost=lambda **_: 0,

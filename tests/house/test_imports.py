@@ -17,8 +17,8 @@ CORE = (
     "core.axes", "core.numbers", "core.moments", "core.rounded", "core.packed", "core.nested", "core.limits",
     "core.tensor_file", "core.cells", "core.masks", "core.op", "core.elementwise", "core.reductions",
     "core.activations", "core.layers", "core.builders", "core.node", "core.names", "core.tensor",
-    "core.arguments", "core.graph", "ops", "core.interpreter", "core.hidden", "core.recording", "core.trace",
-    "core.run", "core.specimen",
+    "core.arguments", "core.graph", "ops", "core.interpreter", "core.in_torch",
+    "core.hidden", "core.recording", "core.trace", "core.run", "core.specimen",
 )  # fmt: skip
 
 WINGS = {  # who may be imported by whom, besides oneself

@@ -106,7 +106,7 @@ def rows(found: Diagnosis, finding: Finding) -> list[tuple[str, str]]:
     for place, variant in enumerate(finding.variants):
         where = spoken(tuple(map(plain, variant.nodes)))
         said += [("where", where), *wrong_and_right(finding, place)]
-    said += [("mend", variant.sentence) for variant in finding.variants if variant.sentence]
+    said += [("mend", told) for told in finding.mends]
     left = (
         "no difference is left" if not finding.error else f"the largest difference left is {finding.error:.1e}"
     )
@@ -186,7 +186,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "missed": list(finding.missed),
         "price": round(finding.price, 6),
         "equals": [plain(words) for words in finding.equals],
-        "mend": [variant.sentence for variant in finding.variants if variant.sentence],
+        "mend": finding.mends,
         "tells": None if finding.tells is None else {
             name: value for name, value in finding.tells.items() if value is not finding.feeds.get(name)
         },

@@ -9,6 +9,7 @@ from itertools import chain, count
 from typing import Any
 
 from ...core.graph import Graph
+from ...core.in_torch import line
 from ...core.words import listed
 from ...passes.rebuild import Rebuild
 from ..variants import Rewrite, Variant, merged, spoken
@@ -16,6 +17,8 @@ from .cut import plain, uncut
 
 BEFORE = "_before"
 """How a node is called now that had the name of what comes behind it."""
+LINES = 3
+"""So many lines say how to mend one change."""
 SOME = 4
 """So many tensors are named in a sentence."""
 VERDICTS = ("right", "harmless", "mistake", "unexplained", "undecided")
@@ -80,8 +83,22 @@ class Finding:
     @property
     def mend(self) -> str:
         """What to do about it."""
-        said = [variant.sentence for variant in self.variants if variant.sentence]
-        return " ".join(said) or f"look at {self.place}"
+        return " ".join(self.mends) or f"look at {self.place}"
+
+    @cached_property
+    def mends(self) -> list[str]:
+        """What to do about each change: in words of its own, where there are some, or else (and where an op
+        declares them) as the lines of PyTorch that the steps it is about should be."""
+        found: list[str] = []
+        for variant in self.variants:
+            names = (plain(name) for name in variant.nodes)
+            lines = (line(self.whole, name) for name in names if name in self.whole.nodes)
+            told = list(dict.fromkeys(filter(None, lines)))[:LINES]
+            if variant.sentence:
+                found.append(variant.sentence)
+            if variant.declared or not variant.sentence:
+                found += told
+        return list(dict.fromkeys(found))
 
     @cached_property
     def full(self) -> Rewrite:

@@ -38,7 +38,9 @@ class Variant:
     """The nodes of the intended graph that it is about."""
     make: Callable[[], Rewrite] = field(repr=False)
     sentence: str = ""
-    """What is wrong, in words of its own, where there are some."""
+    """What is wrong and how to mend it, in words of its own, where there are some."""
+    declared: bool = False
+    """Whether an op declares it: beside its words stands the line of code that the step should be."""
     guise: str = ""
     """In which guise the graph is written; goes before its own words."""
     number: float | None = None
@@ -105,6 +107,8 @@ class Option(NamedTuple):
     """Whether it is for several nodes: of one alone it is another option."""
     later: float = 0.0
     """How much later it is looked at where it is done to several nodes: one layer's tensor for all layers."""
+    mend: str = ""
+    """How to mend it, where the line of code that the step should be does not say it."""
 
 
 Options = Callable[[Intended, Node], Iterable[Option]]
@@ -123,8 +127,9 @@ def each(kind: str, options: Options, intended: Intended, group: Group) -> Itera
             make = partial(made, [edit for _, edit in alike])
             later = option.later if others else 0.0
             yield Variant(
-                kind, words, option.price, group, make, number=option.number, shown=option.shown, later=later
-            )
+                kind, words, option.price, group, make, option.mend,
+                number=option.number, shown=option.shown, later=later,
+            )  # fmt: skip
 
 
 def _table(options: Options, intended: Intended, node: Node) -> dict[object, tuple[Option, Edit]]:

@@ -32,7 +32,7 @@ def declared(intended: Intended, group: Group) -> Iterator[Variant]:
             words = partial(_phrase, intended, group, mistake.phrase)
             make = one(intended, _act(nodes, mistake))
             yield Variant(
-                mistake.name, words, mistake.price, group, make, mistake.sentence,
+                mistake.name, words, mistake.price, group, make, mistake.sentence, declared=True,
                 number=mistake.number, between=mistake.between,
             )  # fmt: skip
 

@@ -17,7 +17,7 @@ from ....passes.gradient import Differentiated, Tape, differentiate
 from ..draft import Draft
 from ..intended import Intended
 from ..structure.groups import Group
-from ..structure.rules import handed_by
+from ..structure.rules import handed_by, rule_of
 from ..variant import Variant, one
 
 Build = Callable[..., Any]
@@ -36,7 +36,9 @@ def derivatives(intended: Intended, group: Group) -> Iterator[Variant]:
         return
     for words, build in _forms(op):
         make = one(intended, partial(_all, tape=tape, names=names, build=build))
-        yield Variant("derivative", f"with {words} in the gradient of {op.title}", 1.15, group, make)
+        yield Variant(
+            "derivative", f"with {words} in the gradient of {op.title}", 1.15, group, make, rule_of(op)
+        )
     yield from _points(intended, tape, names, group)
 
 
@@ -55,7 +57,7 @@ def _points(intended: Intended, tape: Tape, names: Sequence[str], group: Group) 
             make = one(intended, partial(_read_instead, tape=tape, names=names, pairs=pairs))
             words = f"with {other[0]} in the place of {key[0]} throughout the gradient of {op.title}"
             price = 1.15 + 0.1 * other[1]
-            yield Variant("point", words, price, group, make)
+            yield Variant("point", words, price, group, make, rule_of(op))
 
 
 def _around(node: Node, graph: Graph) -> dict[tuple[str, bool], Ref]:

@@ -25,6 +25,10 @@ ADD = "A tensor that is used more than once gets a part from each use: grad += p
 ORDER = "Go back in the reverse of a topological order: a tensor hands on once, when all of its users have."
 ZERO = "Set all gradients to zero before each backward pass."
 WHOLE = "Keep it a part of the graph: no .data, .item() or .detach() on the way."
+HANDED = "Its gradient is to arrive: requires_grad is True, and nothing on the way is detached."
+DECAY = "A decay of weights belongs to the step, torch.optim.AdamW(…, weight_decay=…): .grad is without it."
+SHAPE = "A gradient has the shape of its parameter: of y = x @ W.T it is dy.T @ x."
+CLIP = "Gradients are clipped between loss.backward() and optimizer.step(); before that .grad is whole."
 NAMES = "Look under which name each of the two is kept."
 DECAYS = (0.1, 0.01, 0.001, 0.0001, 0.0005, 0.02)
 """What people choose for a decay of weights, and …"""
@@ -49,7 +53,7 @@ def engine(intended: Intended, group: Group) -> Iterator[Variant]:
         for ref in tape.gradients:
             words = f"with nothing as the gradient of {tape.source.tensor_name(tape.tensors[ref])}"
             make = one(intended, lambda draft, ref=ref: _forgotten(draft, ref))
-            yield Variant("forgotten", words, 1.0, (ref.node,), make)
+            yield Variant("forgotten", words, 1.0, (ref.node,), make, HANDED)
         yield from _exchanged(intended, tape)
         yield from _after(intended, tape, group)
     cotangents = [ref for ref in tape.tensors if ref.node in group]
@@ -99,15 +103,17 @@ def _after(intended: Intended, tape: Tape, group: Group) -> Iterator[Variant]:
     fed = [ref for ref in tape.gradients if tape.source.nodes[tape.tensors[ref].node].op.drawn == "inside"]
     for decay in DECAYS if fed else ():
         make = one(intended, lambda draft, decay=decay: _decayed(draft, tape, fed, decay))
-        yield Variant("decay", f"with {decay:g} times each parameter added to its gradient", 1.2, group, make)
+        words = f"with {decay:g} times each parameter added to its gradient"
+        yield Variant("decay", words, 1.2, group, make, DECAY)
     turned = [ref for ref in fed if intended.spec(ref).rank == 2]
     if len(turned) > 1:
         make = one(intended, lambda draft: _turned(draft, turned))
         words = "with the gradient of every matrix of parameters transposed"
-        yield Variant("transposed", words, 1.1, group, make)
+        yield Variant("transposed", words, 1.1, group, make, SHAPE)
     for most in CLIPPED:
         make = one(intended, lambda draft, most=most: _clipped(draft, tape, most))
-        yield Variant("clipped", f"with every gradient clipped to ±{most:g}, cell by cell", 1.2, group, make)
+        words = f"with every gradient clipped to ±{most:g}, cell by cell"
+        yield Variant("clipped", words, 1.2, group, make, CLIP)
 
 
 def _decayed(draft: Draft, tape: Tape, fed: Sequence[Ref], decay: float) -> None:

@@ -14,6 +14,9 @@ from ..variant import Variant, like, one, the, through
 CELLS = ("function", "add", "scale", "mask", "move")
 """Families of what is done cell by cell, where it takes one or two tensors: side by side it is the same."""
 
+MEND = "Cut into heads first, x.view(b, n, h, d_k).transpose(1, 2), then do it to each head by itself."
+"""How to mend that."""
+
 Make = Callable[[Draft], Ref | None]
 """Makes the operand of a step over the full width."""
 
@@ -35,7 +38,7 @@ def full_width(intended: Intended, group: Group) -> Iterator[Variant]:
             _at_once(draft, heads, makers)
 
     words = f"with {the(intended, group)} over the full width, not head by head"
-    yield Variant("full width", words, 1.25, group, one(intended, act))
+    yield Variant("full width", words, 1.25, group, one(intended, act), MEND)
 
 
 def _cut_from(intended: Intended, node: Node) -> str:

@@ -14,7 +14,7 @@ from ....core.graph import Node, Ref
 from ..draft import Draft
 from ..intended import Intended
 from ..structure.groups import Group
-from ..structure.rules import handed_by, told_of
+from ..structure.rules import handed_by, rule_of, told_of
 from ..variant import Variant, one
 
 
@@ -38,21 +38,12 @@ def handed(intended: Intended, group: Group) -> Iterator[Variant]:
     pairs = [(ref, dy) for ref, dy in zip(refs, arriving, strict=True) if dy is not None]
     if len(group) == 1 and len(pairs) > 1:
         yield from _parts(intended, group, pairs)
+    assert intended.tape is not None
+    rule = rule_of(intended.tape.source.nodes[intended.tape.handed[refs[0]][0]].op)
     for way in WAYS:
         if any(way.fits(intended.spec(ref), intended.spec(dy)) for ref, dy in pairs):
             make = one(intended, lambda draft, way=way: _each(draft, way, pairs))
-            yield Variant(
-                "handed", f"with {way.phrase.format(what)}", way.price, group, make, _rule(intended, refs)
-            )
-
-
-def _rule(intended: Intended, refs: list[Ref]) -> str:
-    """What the rule of the op is, as its own file says it."""
-    assert intended.tape is not None
-    node, _ = intended.tape.handed[refs[0]]
-    op = intended.tape.source.nodes[node].op
-    said = (op.gradient.__doc__ or "").strip().partition("\n")[0] if op.gradient else ""
-    return f"The gradient of {op.title}: {said}" if "=" in said else ""
+            yield Variant("handed", f"with {way.phrase.format(what)}", way.price, group, make, rule)
 
 
 def _parts(intended: Intended, group: Group, pairs: list[tuple[Ref, Ref]]) -> Iterator[Variant]:
@@ -68,7 +59,8 @@ def _parts(intended: Intended, group: Group, pairs: list[tuple[Ref, Ref]]) -> It
             (f"with {name} alone handed something", [*pairs[:place], *pairs[place + 1 :]]),
         ):
             make = one(intended, lambda draft, chosen=chosen: _each(draft, WAYS[0], chosen))
-            yield Variant("handed", f"{words} in the gradient of {node}", 1.05, group, make)
+            words = f"{words} in the gradient of {node}"
+            yield Variant("handed", words, 1.05, group, make, rule_of(source.nodes[node].op))
 
 
 def _each(draft: Draft, way: Way, pairs: list[tuple[Ref, Ref]]) -> None:

@@ -35,11 +35,12 @@ def head_count(intended: Intended, group: Group) -> Iterator[Variant]:
             words = f"with {count} heads" if count > 1 else "with one head"
             words = f"{words} of {whole // count} features, {told}"
             act = partial(_counted, found, count, True)
-            yield Variant("head count", words, price, group, one(intended, act))
+            mend = f"x.view(b, n, {heads}, {width}).transpose(1, 2) cuts into {heads} heads."
+            yield Variant("head count", words, price, group, one(intended, act), mend)
             if count == 1 and any(_resized(step.attributes, width, whole) for _, _, c in found for step in c):
                 act = partial(_counted, found, count, False)
                 words = f"{words}, the width still {width} in what is done with them"
-                yield Variant("head count", words, price + 0.05, group, one(intended, act))
+                yield Variant("head count", words, price + 0.05, group, one(intended, act), mend)
 
 
 def _are_like(intended: Intended, head: Head) -> bool:

@@ -12,9 +12,14 @@ from ..draft import Draft
 from ..intended import Intended
 from ..structure.groups import Group, numbered, spoken
 from ..variant import Variant, like, one, tensor, tensors, the
+from .reading import FUSED
 
 BLOCKS = ("in turn, not in blocks", "in blocks, not in turn")
 """How fewer tensors than readers are dealt out: k₀ k₁ k₀ k₁ for k₀ k₀ k₁ k₁."""
+GROUPED = (
+    "k.repeat_interleave(h // groups, dim=1) gives each key head to the queries of its own group, in blocks."
+)
+"""How to mend that."""
 STEM = re.compile(r"([a-zA-Z]+)\*")
 
 
@@ -92,7 +97,8 @@ def _dealt(intended: Intended, group: Group, nodes: list[Node]) -> Iterator[Vari
                     about, everywhere = (moved, "") if serial else (group, ", in all of them")
                     words = f"with {tensors(intended, order)} as {called} of {the(intended, about)}{everywhere}"
                     price = 1.32  # where a composite is told otherwise, that is plainer
-                yield Variant("dealt", words, price, about, one(intended, _deal(nodes, slot, order)))
+                mend = GROUPED if told in BLOCKS else ""
+                yield Variant("dealt", words, price, about, one(intended, _deal(nodes, slot, order)), mend)
 
 
 def _by_producer(intended: Intended, refs: Sequence[Ref | None]) -> list[list[int]]:
@@ -277,7 +283,7 @@ def _dealt_in_turn(intended: Intended, group: Group, nodes: list[Node]) -> Varia
 
     told = " and ".join(node.name for node in nodes) if count == 2 else spoken(group)
     words = f"with the features of {told} dealt out in turn, not in blocks"
-    return Variant("fused", words, 1.35, group, one(intended, act))
+    return Variant("fused", words, 1.35, group, one(intended, act), FUSED)
 
 
 def _place(nodes: list[Node], ref: Ref) -> int:
@@ -308,4 +314,4 @@ def _read_across(intended: Intended, group: Group, nodes: list[Node]) -> Iterato
 
         names = f"{tensor(intended, right[0])}, … of {spoken(group)}"
         words = f"with the parts {names} dealt out {told}: as if heads came before q, k and v"
-        yield Variant("fused", words, 1.3, group, one(intended, act))
+        yield Variant("fused", words, 1.3, group, one(intended, act), FUSED)

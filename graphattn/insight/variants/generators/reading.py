@@ -13,6 +13,10 @@ from ..intended import Intended
 from ..structure.groups import Group, spoken
 from ..variant import Option, Variant, each, like, one, the
 
+HEADS = "Into heads: x.view(b, n, h, d_k).transpose(1, 2). Back: x.transpose(1, 2).reshape(b, n, h * d_k)."
+FUSED = "A fused projection is x.view(b, n, 3, h, d_k): all queries, all keys, all values, heads inside each."
+"""How to mend what is cut or joined in another order."""
+
 
 def reading(intended: Intended, group: Group) -> Iterator[Variant]:
     yield from each("reading", _options, intended, group)
@@ -40,7 +44,7 @@ def _there_and_back(intended: Intended, group: Group) -> Iterator[Variant]:
     words = (
         f"with {the(intended, group)} and {spoken(tuple(n.name for n in below))} reshaped, without transposes"
     )
-    yield Variant("reading", words, 1.25, tuple(node.name for node in steps), one(intended, act))
+    yield Variant("reading", words, 1.25, tuple(node.name for node in steps), one(intended, act), HEADS)
 
 
 def _gathers(intended: Intended, node: Node, cut: list[Node]) -> bool:
@@ -99,21 +103,26 @@ def _cut(intended: Intended, node: Node) -> Iterator[Option]:
         return
     if whole.shape[-1] == part.shape[-1] * count:
         lead = part.shape[:-1]
+        mend = HEADS if ("d_k", part.shape[-1]) in intended.sizes else ""
         words = "with {the} reshaped to (heads, tokens, features) where it should be cut into columns"
         by_head = (*lead[:-1], count, *part.shape[-2:])
-        yield Option("blocks", words, 1.2, lambda d, n: _pieces(d, n, by_head, -3, part.shape))
+        yield Option("blocks", words, 1.2, lambda d, n: _pieces(d, n, by_head, -3, part.shape), mend=mend)
         if part.rank > 2:
             words = words.replace("(heads, ", "(heads, batch, ")
             whole_blocks = (count, *part.shape)
-            yield Option("all blocks", words, 1.25, lambda d, n: _pieces(d, n, whole_blocks, 0, part.shape))
+            yield Option(
+                "all blocks", words, 1.25, lambda d, n: _pieces(d, n, whole_blocks, 0, part.shape), mend=mend
+            )
         wide = (*lead, part.shape[-1], count)
         words = "with {the} cut into interleaved columns"
-        yield Option("interleaved", words, 1.3, lambda d, n: _pieces(d, n, wide, -1, part.shape))
+        yield Option("interleaved", words, 1.3, lambda d, n: _pieces(d, n, wide, -1, part.shape), mend=mend)
         for own in {size for name, size in intended.sizes if name == "d_k"}:
             if own < part.shape[-1] and part.shape[-1] % own == 0:
                 across = (*lead, part.shape[-1] // own, count, own)
                 words = f"with {{the}} read as (heads, {count}, d_k), not as ({count}, heads, d_k)"
-                yield Option(own, words, 1.25, lambda d, n, s=across: _pieces(d, n, s, -2, part.shape))
+                yield Option(
+                    own, words, 1.25, lambda d, n, s=across: _pieces(d, n, s, -2, part.shape), mend=FUSED
+                )
 
 
 def _laid_out(node: Node) -> Iterator[Option]:
@@ -152,12 +161,12 @@ def _gathered(intended: Intended, node: Node) -> Iterator[Option]:
     if part.rank < 2 or made.size != part.size * len(node.operands):
         return
     words = "with what {the} gathers reshaped from (heads, tokens, features), not put side by side"
-    yield Option("blocks", words, 1.2, lambda d, n: _stacked(d, n, -3, made.shape))
+    yield Option("blocks", words, 1.2, lambda d, n: _stacked(d, n, -3, made.shape), mend=HEADS)
     if part.rank > 2:
         words = words.replace("(heads, ", "(heads, batch, ")
-        yield Option("all blocks", words, 1.25, lambda d, n: _stacked(d, n, 0, made.shape))
+        yield Option("all blocks", words, 1.25, lambda d, n: _stacked(d, n, 0, made.shape), mend=HEADS)
     words = "with what {the} gathers interleaved"
-    yield Option("interleaved", words, 1.3, lambda d, n: _stacked(d, n, -1, made.shape))
+    yield Option("interleaved", words, 1.3, lambda d, n: _stacked(d, n, -1, made.shape), mend=HEADS)
 
 
 def _stacked(draft: Draft, node: Node, axis: int, shape: tuple[int, ...]) -> None:

@@ -19,6 +19,9 @@ from ..variant import Variant, one
 
 PARTS = 4
 """Of so many parts of a stage each is named, where a composite is among them."""
+OWN = "Each layer has weights of its own: nn.ModuleList(Layer() for _ in range(count)), not [Layer()] * count."
+ONCE = "Each layer once, in order: for layer in self.layers: x = layer(x)"
+"""How to mend what is done to layers."""
 EVERY = ", in every layer alike"
 
 
@@ -75,20 +78,20 @@ def _layers(intended: Intended, run: Sequence[Stage]) -> Iterator[Variant]:
         everything = f"all of {spoken([_name(intended, stage) for stage in run])}"
         return words.format(*(called(intended, stage) for stage in named), all=everything)
 
-    def variant(price: float, act: Callable[[Draft], None], words: str, *named: Stage) -> Variant:
+    def variant(price: float, act: Callable[[Draft], None], mend: str, words: str, *named: Stage) -> Variant:
         nodes = tuple(stage.end.node for stage in run)
-        return Variant("stage", partial(told, words, *named), price, nodes, one(intended, act))
+        return Variant("stage", partial(told, words, *named), price, nodes, one(intended, act), mend)
 
     for source in (run[0], run[-1]):
         act = partial(_weights, run, [source] * len(run))
-        yield variant(1.25, act, "with the weights of {} in {all}", source)
+        yield variant(1.25, act, OWN, "with the weights of {} in {all}", source)
     for before, stage in pairwise(run[1:]):
         act = partial(_weights, [stage], [before])
-        yield variant(1.3, act, "with the weights of {} in {} too", before, stage)
+        yield variant(1.3, act, OWN, "with the weights of {} in {} too", before, stage)
     if len(run) > 2:
-        yield variant(1.3, partial(_weights, run, run[::-1]), "with {all} in reverse order")
+        yield variant(1.3, partial(_weights, run, run[::-1]), ONCE, "with {all} in reverse order")
     for place, last in enumerate(run[:-2]):
-        yield variant(1.3, partial(_out, run[place + 1 :]), "with {} as the last of {all}", last)
+        yield variant(1.3, partial(_out, run[place + 1 :]), ONCE, "with {} as the last of {all}", last)
 
 
 def _shared(intended: Intended, stream: Stream, name: str) -> Iterator[Variant]:
@@ -100,7 +103,7 @@ def _shared(intended: Intended, stream: Stream, name: str) -> Iterator[Variant]:
                 words = partial(_of_the_first, intended, alike)
                 nodes = tuple(other.end.node for other in alike)
                 act = partial(_weights, alike, alike[:1] * len(alike))
-                yield Variant("stage", words, 1.3, nodes, one(intended, act))
+                yield Variant("stage", words, 1.3, nodes, one(intended, act), OWN)
 
 
 def _out(series: Sequence[Stage], draft: Draft) -> None:

@@ -12,6 +12,7 @@ from ..intended import Intended
 from ..structure.groups import Group
 from ..variant import Variant, like, one, the, through
 
+MEND = "Heads go before tokens: x.view(b, n, h, d_k).transpose(1, 2), so that the last two axes are (n, d_k)."
 BACK = ", their results then reshaped from (heads, tokens, features)"
 
 
@@ -35,7 +36,7 @@ def within_tokens(intended: Intended, group: Group) -> Iterator[Variant]:
             words = (
                 f"with heads that attend to each other within each token before {the(intended, group)}{told}"
             )
-            yield Variant("within tokens", words, 1.3, group, one(intended, act))
+            yield Variant("within tokens", words, 1.3, group, one(intended, act), MEND)
 
 
 def hidden_by(intended: Intended, step: Node) -> list[Ref]:

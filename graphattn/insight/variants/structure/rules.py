@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....core.graph import Graph, Ref
+from ....core.op import Op
 from ....passes.gradient import Rule, Tape
 from .groups import Group, spoken
 
@@ -54,6 +55,12 @@ def handed_by(intended: Intended, group: Group) -> list[Ref]:
         return []
     ops = {tape.source.nodes[tape.handed[ref][0]].op.name for ref in found}
     return found if len(ops) == 1 else []
+
+
+def rule_of(op: Op) -> str:
+    """What the gradient of an op is, as its own file says it; "" where that is no formula."""
+    said = (op.gradient.__doc__ or "").strip().partition("\n")[0] if op.gradient else ""
+    return f"The gradient of {op.title}: {said}" if "=" in said else ""
 
 
 def told_of(intended: Intended, group: Group) -> str:
