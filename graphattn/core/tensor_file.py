@@ -255,6 +255,9 @@ def _cells(value: Any, what: str) -> Any:
 # ---------------------------------------------------------------- .csv
 
 
+MATRIX = "a .csv is one matrix, without header or index; other tensors go into .npz or .json"
+
+
 def _read_csv(data: bytes, path: str) -> TensorFile:
     try:
         lines = data.decode("utf-8-sig").splitlines()
@@ -283,7 +286,8 @@ def _csv_cell(cell: str, path: str, line: int, column: int) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise GraphError(f"{path} line {line}, column {column} is {_short(cell)}; expected a number") from None
+        where = f"{path} line {line}, column {column}"
+        raise GraphError(f"{where} is {_short(cell)}; expected a number ({MATRIX})") from None
 
 
 # ---------------------------------------------------------------- .npy and .npz

@@ -123,6 +123,31 @@ def test_names_of_families_may_be_endings():
     assert compare(TRACE, {**FEEDS, "A": heads}, names={"head*.weights": "A"}).agrees
 
 
+@pytest.mark.parametrize("batch", (None, 1, 2))
+def test_heads_as_the_rows_of_a_matrix(batch):
+    """A .csv of what is (b, h, n, d): the rows of all heads."""
+    lead, heads = () if batch is None else (batch,), (0, 1)
+    g = Graph("m")
+    xs = [g.input(c, (*lead, 3, 4)) for c in "QKV"]
+    g.output(y=g.multi_head(*xs, w_q=g.parameter("w_q", (4, 4)), heads=2, name="m"))
+    feeds = {**{c: normal(*lead, 3, 4, seed=c) for c in "QKV"}, "w_q": normal(4, 4)}
+    t = run(g, feeds)
+    wrong = run(g, feeds, patch={f"m.head{h}.scaled": t[f"m.head{h}.scores"] for h in heads})
+
+    def rows(of, name):
+        parts = [of[name.format(h)] for h in heads]
+        sequences = [part[b] for b in range(batch) for part in parts] if lead else parts
+        return [row for sequence in sequences for row in sequence]
+
+    def recorded(of):
+        stacked = {name: rows(of, f"m.head{{}}.{name}") for name in ("scores", "scaled", "weights")}
+        return {**feeds, **stacked, "q": rows(of, "m.q_heads.part{}"), "y": of["y"]}
+
+    assert compare(t, recorded(t)).agrees and compare(g, recorded(t)).agrees
+    found = compare(t, recorded(wrong))
+    assert not found.agrees and "√d" in str(found) and "q: " not in str(found)
+
+
 def test_a_gain_that_is_stored_less_1():
     record = {**FEEDS, "gamma": [v - 1 for v in FEEDS["gamma"]], "norm": TRACE["norm"], "y": Y}
     assert compare(GRAPH, record).agrees and compare(TRACE, record).agrees

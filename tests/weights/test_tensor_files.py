@@ -13,7 +13,7 @@ import pytest
 from graphattn.core import limits
 from graphattn.core.errors import GraphError
 from graphattn.core.limits import ANOTHER, MOST_BYTES, MOST_READ
-from graphattn.core.tensor_file import read_tensors
+from graphattn.core.tensor_file import MATRIX, read_tensors
 
 
 def written(folder, name: str, data: bytes | str):
@@ -198,8 +198,8 @@ def test_csv(tmp_path):
     [
         ("", " is empty; expected a matrix, one row a line"),
         ("1,2\n3\n", " row 1 has 1 cells; expected 2, as in row 0 (rows and columns count from 0)"),
-        ("1,2\n3,b\n", " line 2, column 1 is 'b'; expected a number"),
-        ("1,,2\n", " line 1, column 1 is ''; expected a number"),
+        ("1,2\n3,b\n", f" line 2, column 1 is 'b'; expected a number ({MATRIX})"),
+        ("1,,2\n", f" line 1, column 1 is ''; expected a number ({MATRIX})"),
         (b"\xff\xfe", " is not text in UTF-8: invalid start byte at byte 0"),
     ],
 )

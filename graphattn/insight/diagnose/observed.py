@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from ...core import nested
@@ -169,8 +170,12 @@ def _squeezed(shape: Sequence[int]) -> tuple[int, ...]:
 
 def other_shape(name: str, theirs: tuple[int, ...], own: tuple[int, ...]) -> str:
     """That a tensor is of another shape than the graph's, and which was expected."""
-    turned = theirs == (*own[:-2], *own[:-3:-1]) and len(own) > 1
-    hint = ", its transpose" if turned else ", or a graph of that size"
+    if theirs == (*own[:-2], *own[:-3:-1]) and len(own) > 1:
+        hint = ", its transpose"
+    elif prod(theirs) == prod(own):
+        hint = ": it holds as many cells in another layout, which compare reads and diagnose does not"
+    else:
+        hint = ", or a graph of that size"
     return f"{name} is {sizes(theirs)} in yours; expected {sizes(own)}{hint}"
 
 

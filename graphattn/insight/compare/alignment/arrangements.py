@@ -45,6 +45,14 @@ def arrangements(tensor: Recorded, shape: tuple[int, ...]) -> Iterator[tuple[Ord
             yield order, tensor.as_shape(shape) if order == usual[0] else _exchanged(tensor, own, order, shape)
 
 
+def row_by_row(tensor: Recorded, lead: Sequence[int], heads: int, n: int, d: int) -> Recorded | None:
+    """A matrix of the rows of every head, (b · h · n, d), with all its axes, (b, h, n, d), which a .csv cannot say.
+    None for another tensor."""
+    if tensor.squeezed != (prod(lead) * heads * n, d) or heads < 2:
+        return None
+    return tensor.as_shape((*lead, heads, n, d))
+
+
 def merges(axes: Sequence[int], wanted: Sequence[int]) -> bool:
     """Whether neighbouring axes can be merged into the wanted ones."""
     left = list(axes)

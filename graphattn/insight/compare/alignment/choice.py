@@ -5,12 +5,12 @@ usual one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..recording import Recorded
 from .alike import RELATED, TIGHT, alike, apart
-from .arrangements import Layout, Order, arrangements, layout, swaps_last
+from .arrangements import Layout, Order, arrangements, layout, row_by_row, swaps_last
 from .families import Family, stacked_parts
 from .matching import Matching
 
@@ -35,7 +35,7 @@ def arranged(matching: Matching, yours: Recorded, reference: Recorded) -> Choice
         usual_order = tuple(range(len(shape)))  # no other fits
         return Choice(usual_order, (False, usual_order), [yours.as_shape(reference.shape)])
     choices: list[Choice] = []
-    for order, tensor in arrangements(yours, reference.shape):
+    for order, tensor in (*arrangements(yours, reference.shape), *_by_head(yours, reference.shape)):
         turned = swaps_last(order) and not given
         if turned and len(order) == 2 and (matching.is_output(reference.name) or choices):
             continue
@@ -51,6 +51,16 @@ def arranged(matching: Matching, yours: Recorded, reference: Recorded) -> Choice
         return max(choices, key=lambda choice: matching.votes[choice.layout])
 
     return _likeliest(matching, [reference], choices, usual)
+
+
+def _by_head(yours: Recorded, shape: tuple[int, ...]) -> Iterator[tuple[Order, Recorded]]:
+    """A matrix of the rows of every head in the shape (…, n, h · d), in each order of its axes."""
+    if len(yours.squeezed) == 2 and len(shape) > 1 and yours.squeezed[-1]:
+        *lead, n, width = shape
+        d = yours.squeezed[-1]
+        whole = row_by_row(yours, lead, width // d, n, d)
+        if whole is not None and width % d == 0:
+            yield from arrangements(whole, shape)
 
 
 def stacked(matching: Matching, yours: Recorded, family: Family) -> Choice | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..recording import Recorded, Recording
-from .arrangements import Order, arrangements, swaps_last
+from .arrangements import Order, arrangements, row_by_row, swaps_last
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,11 @@ def families(recording: Recording) -> list[Family]:
 
 def stacked_parts(tensor: Recorded, family: Family) -> Iterator[tuple[Order, list[Recorded]]]:
     """The parts of a tensor that would be the members, in each order of its axes: the batch may stand before
-    the heads, and the heads after the tokens."""
-    count = len(family.members)
+    the heads, and the heads after the tokens. A matrix may have the rows of all of them."""
+    count, shape = len(family.members), family.members[0].shape
+    if len(shape) > 1:
+        *lead, n, d = shape
+        tensor = row_by_row(tensor, lead, count, n, d) or tensor
     for order, whole in arrangements(tensor, family.shape):
         if len(order) < sum(n != 1 for n in family.shape) or swaps_last(order):
             continue
