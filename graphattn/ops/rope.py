@@ -125,7 +125,12 @@ def in_place(g, x, cos, sin, *, interleaved):
     a, b = _sides(g, x, cos.shape[-1], interleaved)
     y_a = g.subtract(g.multiply(a, cos), g.multiply(b, sin), name="y_a")
     y_b = g.add(g.multiply(y_a, sin), g.multiply(b, cos), name="y_b")
-    r, d = 2 * cos.shape[-1], x.shape[-1]
+    return _joined(g, x, y_a, y_b, interleaved)
+
+
+def _joined(g, x, y_a, y_b, interleaved):
+    """The firsts and the seconds of all pairs, and what does not turn."""
+    r, d = 2 * y_a.shape[-1], x.shape[-1]
     turned = g.concat(y_a, y_b)
     if interleaved:
         turned = g.reshape(g.stack(y_a, y_b, axis=-1), turned.shape)
@@ -139,6 +144,17 @@ def last_features(g, x, cos, sin, *, interleaved):
         return None
     kept, last = g.split(x, (d - turning, turning))
     return g.concat(kept, g.rope(last, cos, sin, interleaved=interleaved), name="joined")
+
+
+def not_crossed(g, x, cos, sin, *, interleaved):
+    """x cos θ + x sin θ: the halves not exchanged for the second."""
+    a, b = _sides(g, x, cos.shape[-1], interleaved)
+    both = g.add(cos, sin)
+    return _joined(g, x, g.multiply(a, both), g.multiply(b, both), interleaved)
+
+
+def other_layout_back(g, x, cos, sin, *, interleaved):
+    return g.rope(x, cos, g.negate(sin), interleaved=not interleaved)
 
 
 def mixed_other(g, x, cos, sin, *, interleaved):
@@ -269,6 +285,18 @@ register(
                 "with the first of each pair written over before the second is computed",
                 in_place,
                 "Both of a pair are computed of the pair as it was: keep a copy of the first.",
+            ),
+            Declared(
+                "not crossed",
+                "with x cos θ + x sin θ, the halves not exchanged for sin θ,",
+                not_crossed,
+                price=1.4,
+            ),
+            Declared(
+                "other layout, turned back",
+                "with the pairs of the other layout turned the other way",
+                other_layout_back,
+                price=1.4,
             ),
             Declared(
                 "last features", "with the last features of each row turned, not the first,", last_features

@@ -12,7 +12,7 @@ from ..core.axes import Spec, need_int, need_number, need_size
 from ..core.cells import Literal, divide, exp, log, multiply
 from ..core.errors import Rejected
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(n: int, d: int, *, base: float | str = 10000, offset: int = 0) -> dict[str, Spec]:
@@ -42,6 +42,15 @@ def kernel(numbers: Numbers, *, n, d, base, offset) -> Kernel:
 
 
 def expand(g, *, n, d, base, offset):
+    return tables(g, n, d, base, offset)
+
+
+def from_one(g, *, n, d, base, offset):
+    return tables(g, n, d, base, offset, first=1)
+
+
+def tables(g, n, d, base, offset, first=0):
+    """The tables with rates base^(−2i/d), i from `first` on."""
     half = d // 2
     if not n or not half:
         nothing = g.broadcast(g.constant(0.0, name="nothing"), (n, half), name="table")
@@ -50,7 +59,7 @@ def expand(g, *, n, d, base, offset):
         [[float(p)] for p in range(offset, offset + n)], name="positions", axes=("token", None)
     )
     ratio = g.divide(
-        g.constant([-2.0 * i for i in range(half)], name="minus_two_i", axes=("feature",)),
+        g.constant([-2.0 * i for i in range(first, first + half)], name="minus_two_i", axes=("feature",)),
         g.constant(d, name="d"),
         name="ratio",
     )
@@ -86,6 +95,11 @@ register(
         drawn="beside",
         range=(-1.0, 1.0),
         note=note,
+        mistakes=(
+            Declared(
+                "rates from i = 1", "with the rates base^(−2i/d) of i from 1, not 0, on,", from_one, price=1.4
+            ),
+        ),
         samples=(
             Sample((), {"n": 4, "d": 6}),
             Sample((), {"n": 3, "d": 4, "base": 500000.0, "offset": 2}),

@@ -32,11 +32,12 @@ from ..compare.gradients import feeds_as, named_as, recorded_as
 from ..compare.reading import read
 from ..compare.recording import Recording
 from .accuracy import SINGLE, Accuracy, accuracy_of, if_rounded
-from .backward import differentiated
+from .backward import Backward, differentiated
 from .chance import excluded, right_by_chance
 from .classes import classes, same
 from .collector import collected_seldom
 from .cut import plain
+from .forward import forward
 from .how_far import agreeing_digits, handed_in_for_another, how_far
 from .judge import Judge
 from .left_on import left_on
@@ -112,7 +113,7 @@ def diagnose(
         warnings.simplefilter("ignore")
         done = _diagnosed(
             graph, search, stages, supposed, recording, PAIRS if budget is None else budget, pairs,
-            names, precision is not None,
+            names, precision is not None, backward,
         )  # fmt: skip
     done.notes += reading.notes
     return done
@@ -120,7 +121,7 @@ def diagnose(
 
 def _diagnosed(
     graph: Graph, search: Search, stages: list[Level], supposed: list[Level], recording: Recording,
-    more: float, pairs: bool, names: Mapping[str, str] | None, stated: bool,
+    more: float, pairs: bool, names: Mapping[str, str] | None, stated: bool, backward: Backward | None,
 ) -> Diagnosis:  # fmt: skip
     """What is seen at once; what one mistake explains, or several; then two at once, for so many `more`
     seconds. Each is looked for in the numbers as they are, then in the same if they were rounded (`supposed`).
@@ -136,7 +137,7 @@ def _diagnosed(
     readings, budget = [stages, supposed][: 1 + bool(supposed)], search.budget
     for reading in readings:
         search.start(budget)
-        done = _searched(graph, search, reading, compared)
+        done = _searched(graph, search, reading, compared, backward)
         if done is not None:
             return done
     if pairs and search.finished:
@@ -175,11 +176,13 @@ def _at_once(graph: Graph, search: Search, stages: list[Level]) -> Diagnosis | N
 
 def _searched(
     graph: Graph, search: Search, stages: list[Level],
-    compare_all: Callable[[], Comparison | None],
+    compare_all: Callable[[], Comparison | None], backward: Backward | None,
 ) -> Diagnosis | None:  # fmt: skip
     """What one mistake explains, at any level; then several."""
     theirs = stages[0].observed
     hits = search.singles(stages) or left_on(search, stages[0])
+    if not hits and backward is not None and not search.over:
+        hits = forward(search, stages, backward)
     if not hits and stages[0].stands and not search.over:
         hits = search.singles([replace(stage, together=True) for stage in stages])
     if not hits and stages[0].stands and not search.over:

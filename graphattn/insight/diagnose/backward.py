@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...core.errors import GraphError
@@ -23,7 +24,11 @@ class Backward:
 
     graph: Graph
     tape: Tape
+    cotangents: Mapping[str, str]
+    """The inputs that are the cotangents of what was differentiated."""
     fine: Callable[[], Differentiated]
+    again: Callable[[Graph, bool], Differentiated]
+    """A variant of the graph that was differentiated, or (True) of that of its primitives, differentiated."""
 
     @property
     def gradients(self) -> tuple[str, ...]:
@@ -40,15 +45,17 @@ def differentiated(graph: Graph, names: Iterable[str], feeds: Mapping[str, Any])
         raise GraphError(need_cotangent(graph, wrt))
     made = differentiate(graph, of, wrt, apart=True)
     assert made.tape is not None
-    return Backward(made.graph, made.tape, lambda: _of_primitives(graph, of, wrt))
+    again = partial(_again, graph, of, wrt)
+    return Backward(made.graph, made.tape, made.cotangents, lambda: again(graph.at("primitive"), True), again)
 
 
-def _of_primitives(graph: Graph, of: tuple[str, ...], wrt: tuple[str, ...]) -> Differentiated:
-    """The graph of its primitives, differentiated: the peak that a softmax takes away is a number there."""
-    fine = graph.at("primitive")
+def _again(
+    graph: Graph, of: tuple[str, ...], wrt: tuple[str, ...], variant: Graph, primitive: bool
+) -> Differentiated:
+    """Of primitives, the peak that a softmax takes away is a number."""
     peaks = [
         node.name
-        for node in fine.nodes.values()
+        for node in (graph.at("primitive").nodes.values() if primitive else ())
         if node.op.name == "reduce_max" and node.name not in graph.nodes
     ]
-    return differentiate(fine, of, wrt, apart=True, stop=peaks)
+    return differentiate(variant, of, wrt, apart=True, stop=peaks)
