@@ -46,7 +46,7 @@ def arrangements(tensor: Recorded, shape: tuple[int, ...]) -> Iterator[tuple[Ord
 
 
 def row_by_row(tensor: Recorded, lead: Sequence[int], heads: int, n: int, d: int) -> Recorded | None:
-    """A matrix of the rows of every head, (b · h · n, d), with all its axes, (b, h, n, d), which a .csv cannot say.
+    """A matrix of the rows of every head, (b · h · n, d), with all its axes, (b, h, n, d), which no .csv says.
     None for another tensor."""
     if tensor.squeezed != (prod(lead) * heads * n, d) or heads < 2:
         return None
