@@ -9,6 +9,8 @@ largest power of two below, the slopes of m heads, then every second one of 2m h
 
 from __future__ import annotations
 
+import math
+
 from ..core import cells
 from ..core.axes import Spec, need_size
 from ..core.cells import Literal
@@ -92,9 +94,12 @@ def one_slope(g, *, heads, n, n_k, offset):
     return biases(g, slopes, n, n_k, offset)
 
 
-def unmirrored(g, *, heads, n, n_k, offset):
-    slopes = [_slope(g, h, heads) for h in range(heads)]
-    return biases(g, slopes, n, n_k, offset, distance=lambda i, j: j - i)
+def at_distance(distance):
+    def build(g, *, heads, n, n_k, offset):
+        slopes = [_slope(g, h, heads) for h in range(heads)]
+        return biases(g, slopes, n, n_k, offset, distance=distance)
+
+    return build
 
 
 def explain(index, *, heads, n, n_k, offset):
@@ -130,7 +135,20 @@ register(
                 "one formula", "with slopes 2^(−8(h+1)/heads) though heads is no power of two", one_formula
             ),
             Declared("slopes of 8 heads", "with slopes 2^(−h−1), those of 8 heads", one_slope),
-            Declared("not mirrored", "with slope · (j − i) on both sides of the diagonal", unmirrored),
+            Declared(
+                "not mirrored",
+                "with slope · (j − i) on both sides of the diagonal",
+                at_distance(lambda i, j: j - i),
+            ),
+            Declared(
+                "squared", "with −slope · (i − j)²", at_distance(lambda i, j: -((i - j) ** 2)), price=1.35
+            ),
+            Declared(
+                "logarithm",
+                "with −slope · ln(1 + |i − j|)",
+                at_distance(lambda i, j: -math.log1p(abs(i - j))),
+                price=1.4,
+            ),
         ),
         samples=(
             Sample((), {"heads": 8, "n": 3}),

@@ -40,6 +40,14 @@ def padding_index(g, table, ids):
     return g.embedding(g.concat(g.scale(first, multiply=0), rest, axis=0), ids)
 
 
+def at_most_1(g, table, ids):
+    """Rows longer than 1 are made as long as that."""
+    rows = g.embedding(table, ids)
+    length = g.sqrt(g.reduce_sum(g.multiply(rows, rows)))
+    one = g.constant(1)
+    return g.divide(rows, g.where(g.is_positive(g.subtract(length, one)), length, one))
+
+
 def gradient(g, dy, y, table, ids):
     return g.scatter_add(dy, ids, rows=table.shape[0]), None
 
@@ -78,6 +86,7 @@ register(
             Declared(
                 "padding index", "with row 0 of the table set to 0, as padding_idx=0 does,", padding_index
             ),
+            Declared("longest 1", "with no row longer than 1, as max_norm=1 does,", at_most_1, price=1.4),
         ),
         samples=(
             Sample(([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0]], [2, 0, 2, 1])),

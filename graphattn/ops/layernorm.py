@@ -95,6 +95,12 @@ def by_length(g, x, gamma, beta, *, eps, number=None):
     return _affine(g, g.divide(x, length if number is None else g.add(length, number)), gamma, beta)
 
 
+def by_length_and_width(g, x, gamma, beta, *, eps):
+    """√d · x / ‖x‖."""
+    unit = by_length(g, x, None, None, eps=eps)
+    return _affine(g, g.scale(unit, multiply=math.sqrt(x.shape[-1])), gamma, beta)
+
+
 def over_rows(g, x, gamma, beta, *, eps):
     if len(x.shape) < 2:
         return None
@@ -238,6 +244,7 @@ register(
                 price=1.25,
             ),
             Declared("by length", "with x / ‖x‖", by_length, price=1.4),
+            Declared("by length, times √d", "with √d · x / ‖x‖", by_length_and_width, price=1.4),
             Declared(
                 "by length and ε",
                 "with x / (‖x‖ + {number})",

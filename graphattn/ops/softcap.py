@@ -13,7 +13,7 @@ from ..core.axes import Spec, need_number
 from ..core.cells import Cell, Literal, divide, multiply, tanh
 from ..core.elementwise import same, times
 from ..core.numbers import Numbers
-from ..core.op import Kernel, Op, Reject, Sample, register
+from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 
 
 def shape(x: Spec, *, cap: float | str) -> Spec:
@@ -32,6 +32,12 @@ def kernel(numbers: Numbers, x: Spec, *, cap) -> Kernel:
 def expand(g, x, *, cap):
     limit = g.constant(str(cap), name="cap")
     return g.multiply(limit, g.tanh(g.divide(x, limit, name="ratio"), name="tanh"), name="product")
+
+
+def clipped(g, x, *, cap):
+    """Between −cap and cap, and x itself there."""
+    limit = g.constant(str(cap))
+    return g.subtract(g.subtract(g.relu(g.add(x, limit)), g.relu(g.subtract(x, limit))), limit)
 
 
 def gradient(g, dy, y, x, *, cap):
@@ -70,6 +76,7 @@ register(
         masked=masks.first,
         warn=warn,
         note=lambda x, *, cap: f"cap {cap}",
+        mistakes=(Declared("clipped", "with x cut off at ± cap, not bent,", clipped, price=1.3),),
         samples=(
             Sample(([[0.5, -1.25, 2.0], [49.0, 1e-9, -1e300]],), {"cap": 50}),
             Sample(([[[1.0, -3.0]], [[0.0, 100.0]]],), {"cap": "0.1"}),

@@ -43,6 +43,8 @@ def rope(wrong=None):
         cos, sin = _angles(g, lambda i: 10000.0 ** (-2 * i / D) * math.pi / 180, offset)
     if wrong == "one rate":
         cos, sin = _angles(g, lambda i: 1.0, offset)
+    if wrong == "rates from 1":
+        cos, sin = _angles(g, lambda i: 10000.0 ** (-2 * (i + 1) / D), offset)
     if wrong == "reversed rates":
         cos, sin = _angles(g, lambda i: 10000.0 ** (-2 * (D // 2 - 1 - i) / D), offset)
 
@@ -50,6 +52,9 @@ def rope(wrong=None):
         if wrong == "reflected":  # rotate_half without its minus
             first, second = g.split(x, 2)
             return g.concat(first * cos + second * sin, second * cos + first * sin, name=name)
+        if wrong == "not crossed":  # without rotate_half
+            first, second = g.split(x, 2)
+            return g.concat(first * cos + first * sin, second * cos + second * sin, name=name)
         if wrong == "halves exchanged":
             first, second = g.split(x, 2)
             return g.concat(second * cos + first * sin, first * cos - second * sin, name=name)
@@ -224,6 +229,7 @@ def biased(wrong=None):
         "one slope": lambda i, a, b: -slopes[0] * abs(a - b),
         "no slope": lambda i, a, b: -float(abs(a - b)), "absolute": lambda i, a, b: slopes[i] * b,
         "squared": lambda i, a, b: -slopes[i] * (a - b) ** 2,
+        "logarithm": lambda i, a, b: -slopes[i] * math.log1p(abs(a - b)),
     }.get(wrong)  # fmt: skip
     if at is not None:
         bias = g.constant([[[at(i, a, b) for b in range(n)] for a in range(n)] for i in range(H)])
@@ -241,6 +247,9 @@ def biased(wrong=None):
             scaled = g.tanh(g.scale(scaled, divide=2))
         elif wrong == "cap undivided":
             scaled = g.scale(g.tanh(scaled), multiply=2)
+        elif wrong == "cut off":
+            limit = g.constant(2.0)
+            scaled = g.relu(scaled + limit) - g.relu(scaled - limit) - limit
         elif wrong == "clipped":
             scaled = g.relu(scaled)
         elif wrong not in ("cap last", "no cap"):
@@ -329,7 +338,14 @@ def embedded(wrong=None):
     g, words = Graph("embedded"), D
     ids = g.input("ids", (N,), ("token",), kind="int")
     table, places = g.parameter("table", (words, D)), g.parameter("places", (N + 2, D))
+    if wrong == "shifted right":
+        ids = g.pad(g.slice(ids, ":-1"), before=1, after=0, axis=-1, value=0)
     x = g.scale(g.embedding(table, ids, name="tokens"), multiply=math.sqrt(D), name="grown")
+    if wrong == "max_norm":
+        rows, one = g.embedding(table, ids), g.constant(1)
+        length = g.sqrt(g.reduce_sum(rows * rows))
+        rows = g.divide(rows, g.where(g.less(one, length), length, one))
+        x = g.scale(rows, multiply=math.sqrt(D))
     if wrong == "not grown":
         x = g.embedding(table, ids)
     if wrong == "shrunk":
@@ -342,6 +358,8 @@ def embedded(wrong=None):
         own = g.positional_encoding(N, D)
     if wrong == "one position":
         own = g.split(places, (1, N + 1), axis=0)[0]
+    if wrong == "rolled":
+        own = g.concat(g.slice(places, f"{N - 1}:{N}"), g.slice(places, f":{N - 1}"), axis=0)
     x = x if wrong == "no positions" else g.add(x, own, name="placed")
     if wrong == "placed before growing":
         x = g.scale(g.add(g.embedding(table, ids), own), multiply=math.sqrt(D))
@@ -402,7 +420,7 @@ def padded(wrong=None):
 WRONG = {
     rope: (
         "base, offset, from 1, exchanged, sign, rate, degrees, one rate, reversed rates, reflected, "
-        "halves exchanged, interleaved, k only, q only, v too, twice"
+        "halves exchanged, interleaved, k only, q only, v too, twice, rates from 1, not crossed"
     ),
     grouped: (
         "qvk, kvq, interleaved, queries interleaved, reshaped, tiled, first group, groups reversed, "
@@ -417,7 +435,7 @@ WRONG = {
     biased: (
         "sign, reversed, from 0, one slope, no slope, squared, wide, narrow, both "
         "sides, causal only, cap before scale, cap without cap, cap undivided, cap last, no cap, bias "
-        "before scale, bias first, bias scaled"
+        "before scale, bias first, bias scaled, logarithm, cut off"
     ),
     norms: (
         "no 1 +, eps outside, no root, sum of squares, n − 1, layernorm, no norm, eps, exchanged, gelu, "
@@ -427,7 +445,7 @@ WRONG = {
     ),
     embedded: (
         "not grown, shrunk, times d, from 1, from 2, sinusoids, one position, no positions, placed before "
-        "growing, positions times, head turned, logits scaled, axis"
+        "growing, positions times, head turned, logits scaled, axis, shifted right, max_norm, rolled"
     ),
     padded: (
         "queries masked, not masked, inverted, mean over padding, plain mean, divided by n, first token, "

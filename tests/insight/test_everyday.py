@@ -6,11 +6,12 @@ from diagnose_report import same
 
 from graphattn import diagnose, run
 
-UNNAMED = {"biased: squared", "norms: no gate"}
+UNNAMED = {"norms: no gate"}
 """Two changes at once."""
 QUICK = (
     "rope: v too", "rope: interleaved", "grouped: interleaved", "grouped: kvq", "multi: per head",
     "multi: inverted -1e9", "biased: wide", "norms: std plus eps", "embedded: from 1", "padded: divided by n",
+    "rope: not crossed", "biased: squared", "biased: cut off", "embedded: shifted right", "embedded: rolled",
     "rope: degrees", "multi: heads added", "embedded: sinusoids", "padded: over features",
 )  # fmt: skip
 OTHERS = [what for what in everyday.CASES if what not in QUICK and what not in UNNAMED]

@@ -14,6 +14,8 @@ from ..structure.groups import Group
 from ..variant import Option, Variant, each
 
 STEPS = (1, -1, 2, -2)
+STARTS = (0, 1, 2)
+"""What a token at the start or the end is, or padding."""
 
 
 def indices(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -42,6 +44,10 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             ("in reverse order", ("..., ::-1",)),
         ):
             yield Option(told, f"with {{the}} {told}", 1.35, _cut(at))
+        for start in STARTS:
+            for told, before in (("before", True), ("after", False)):
+                words = f"with those of the place {told} each as {{the}}, and {start} where there is none"
+                yield Option((start, before), words, 1.35, _with_start(start, before))
     if not node.operands and not node.op.fed and len(set(known)) > 1:
         words = "with {the} in reverse order"
         yield Option("reverse", words, 1.5, _reversed)
@@ -66,6 +72,17 @@ def _cut(at: Sequence[str]) -> Callable[[Draft, Node], None]:
         if len(pieces) > 1:
             made = draft.add("concat", pieces, {"axis": -1}, near=node, name="moved")
         draft.redirect(Ref(node.name), made, apart_from=set(draft.nodes) - before)
+
+    return apply
+
+
+def _with_start(start: int, before: bool) -> Callable[[Draft, Node], None]:
+    def apply(draft: Draft, node: Node) -> None:
+        at = "...,:-1" if before else "...,1:"
+        kept = draft.add("slice", [Ref(node.name)], {"at": at}, near=node, name="kept")
+        room = {"before": int(before), "after": int(not before), "axis": -1, "value": start}
+        made = draft.add("pad", [kept], room, near=node, name="moved")
+        draft.redirect(Ref(node.name), made, apart_from=(kept.node, made.node))
 
     return apply
 
