@@ -22,7 +22,8 @@ ABOUT = (
 STILL = (
     ":root{color-scheme:light dark;background:light-dark(#fff,#11161c)}[data-theme=light]{color-scheme:light}"
     "[data-theme=dark]{color-scheme:dark}.still{padding:12px 16px;font-family:Helvetica,Arial,sans-serif}"
-    ".still svg{max-width:100%;height:auto}.still pre{overflow-x:auto;font-size:13px}"
+    ".still svg{max-width:100%;height:auto}.still text{white-space:pre}"
+    ".still pre{overflow-x:auto;font-size:13px}"
 )
 """The style of what is shown without scripts."""
 TEXT_LIMIT = 8

@@ -393,6 +393,10 @@ def test_on_paper_without_scripts_and_on_a_phone(reader: Reader, block: Path):
     with reader.reading(block, java_script_enabled=False) as page:
         assert "pre-LN self-attention" in page.locator("h1").inner_text()
         assert page.locator(".still svg text", has_text="LayerNorm").count() == 1
+        label = page.locator(
+            ".still svg text", has_text="norm "
+        ).first  # the blank before it keeps it off its arrow
+        assert label.evaluate("text => getComputedStyle(text).whiteSpace") == "pre"
         assert "graphattn trace 1" in page.locator("pre").inner_text()
     for width, height in ((390, 800), (320, 256)):
         with reader.reading(

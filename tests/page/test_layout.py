@@ -12,6 +12,7 @@ from conftest import run_of
 from graphattn.builtin import specimen
 from graphattn.core.graph import Graph
 from graphattn.core.op import LEVELS
+from graphattn.dumps.letters import text_width
 from graphattn.dumps.page.views import views
 
 SIDEWAYS = 100
@@ -166,3 +167,15 @@ def test_constants_of_an_open_box_are_inside_it_alone(node):
     for picture, place in ((closed, ""), (opened, "head")):
         scopes = [box["scope"] for box in picture["boxes"] if box["name"] == "visible"]
         assert scopes == [place]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_label_is_cut_off(name, node):
+    """Labels of arrows end inside of the picture, however much is open."""
+    _, pictures = laid_out(name, node)
+    for picture in pictures.values():
+        for told in picture["labels"]:
+            width = text_width(told["label"], 10)
+            left = told["x"] - (width if told["anchor"] == "end" else 0)
+            assert 0 <= left <= left + width <= picture["width"], told["label"]

@@ -255,19 +255,33 @@ const COLUMNS = 56;
 export function layout(views: Views, open: ReadonlySet<string>): Picture {
   const [main, column, cross] = columnsOf(views[""]!);
   const inMain = column ? trimmed(views, main) : views;
-  const picture: Picture = { width: 0, height: 0, boxes: [], arrows: [] };
   const root = arrange({ scope: "", tag: "", view: main }, inMain, open, 0);
-  put(root, MARGIN, MARGIN, 0, picture);
-  picture.width = root.width + 2 * MARGIN;
-  picture.height = root.height + 2 * MARGIN;
-  if (column) {
-    const side = arrange({ scope: "", tag: "+", view: column }, views, open, 0);
-    put(side, picture.width + COLUMNS, MARGIN, 0, picture);
-    picture.width += COLUMNS + side.width + MARGIN;
-    picture.height = Math.max(picture.height, side.height + 2 * MARGIN);
-    for (const arrow of cross) picture.arrows.push(crossing(arrow, picture));
-  }
+  const side = column && arrange({ scope: "", tag: "+", view: column }, views, open, 0);
+  const placed = (left: number): Picture => {
+    const picture: Picture = { width: left + root.width + 2 * MARGIN, height: root.height + 2 * MARGIN, boxes: [], arrows: [] };
+    put(root, left + MARGIN, MARGIN, 0, picture);
+    if (side) {
+      put(side, picture.width + COLUMNS, MARGIN, 0, picture);
+      picture.width += COLUMNS + side.width + MARGIN;
+      picture.height = Math.max(picture.height, side.height + 2 * MARGIN);
+      for (const arrow of cross) picture.arrows.push(crossing(arrow, picture));
+    }
+    return picture;
+  };
+  let picture = placed(0);
+  const [left] = labelEnds(picture);
+  if (left < 0) picture = placed(-left);
+  picture.width = Math.max(picture.width, labelEnds(picture)[1]);
   return picture;
+}
+
+/** How far the labels of arrows reach to the left, at most 0, and to the right. */
+function labelEnds({ arrows }: Picture): [number, number] {
+  const ends = arrows.filter(({ label }) => label).map(({ label, labelX, anchor }) => {
+    const width = LETTER * label.length;
+    return anchor === "end" ? [labelX - width, labelX] : [labelX, labelX + width];
+  });
+  return [Math.floor(Math.min(0, ...ends.map(([from]) => from!))), Math.ceil(Math.max(0, ...ends.map(([, to]) => to!)))];
 }
 
 type Cross = ArrowRecord & { from: number; to: number; tail: string; head: string };

@@ -72,7 +72,8 @@ async function answer(job: Job): Promise<unknown> {
       return job.opens.map((names) => {
         const { boxes, arrows, width, height } = layout(job.views, new Set(names));
         return {
-          width, height, arrows: arrows.length,
+          width, height,
+          labels: arrows.flatMap(({ label, labelX, anchor }) => (label ? [{ label, x: labelX, anchor }] : [])),
           boxes: boxes.map(({ id, x, y, width, height, open, record, scope }) => ({
             id, name: record.name, x, y, width, height, open, scope, opens: opens(job.views, record) ? record.scope : null,
           })),
