@@ -1,5 +1,9 @@
 """Draws the pictures of README, figures.md, teaching.md and the lessons: `python docs/pictures.py`; with
-`pages`, also those of page.md, which needs playwright, chromium and pillow."""
+`pages`, also those of page.md, which needs playwright, chromium and pillow.
+
+Boxes are as wide as their text is in the font of the machine that draws: draw where `fc-match Helvetica` says
+DejaVu Sans, the widest of the fonts that readers have, and no text leaves its box anywhere.
+"""
 
 import contextlib
 import os
