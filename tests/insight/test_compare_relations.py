@@ -211,7 +211,10 @@ def test_a_softmax_of_scaled_scores_and_one_over_the_wrong_axis():
     reference = of_dict({"w": softmax(scores)}, "the reference").tensors["w"]
     hot = of_dict({"w": softmax([[2 * x for x in row] for row in scores])}, "yours").tensors["w"]
     (found,) = relations(reference, hot, Context(Dimensions(d_k=4), tau=1e-12))
-    assert found.kind == "temperature" and found.text.endswith("scores × 2, which is √d_k (d_k = 4) or 2")
+    assert found.kind == "temperature" and found.text.endswith("scores × 2, which is √d_k (d_k = 4)")
+    seen = [[2 * x if j <= i + 1 else -math.inf for j, x in enumerate(row)] for i, row in enumerate(scores)]
+    (found,) = relations(reference, of_dict({"w": softmax(seen)}, "yours").tensors["w"], Context(tau=1e-12))
+    assert found.kind == "temperature" and found.text.endswith("× 2; the masks differ too, in 3 cells")
     columns = [list(c) for c in zip(*softmax(list(map(list, zip(*scores, strict=True)))), strict=True)]
     (found,) = relations(reference, of_dict({"w": columns}, "yours").tensors["w"], Context(tau=1e-12))
     assert (

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ....core.numbers import total
+from ....core.words import counted
 from ..constants import meanings
 from .chance import claimed, finite
 from .each_line import lines_of
@@ -14,14 +15,16 @@ from .words import number, span
 
 
 def temperature(sides: Sides) -> Iterator[Relation]:
-    """Rows that sum to 1 on both sides, and log b = c · log a + a number a row: the scores were scaled."""
+    """Rows that sum to 1 on both sides, and log b = c · log a + a number a row: the scores were scaled. Where a
+    cell is hidden on one side alone, that is said: the masks differ too."""
     a, b = sides.reference, sides.yours
     if not (_sums(a.rows, sides.tau) and _sums(b.rows, sides.tau)):
         return
     tau = 4 * sides.tau
     pairs: list[tuple[float, float, float]] = []
-    lines = 0
+    lines = hidden = 0
     for row in lines_of(sides.cells(), 0).values():
+        hidden += sum(min(x, y) == 0.0 and max(x, y) > 100 * tau for _, _, x, y in row)
         own = [(math.log(x), math.log(y), tau / min(x, y)) for _, _, x, y in row if min(x, y) > 100 * tau]
         if len(own) > 1:
             p = max(own, key=lambda cell: cell[0])
@@ -34,11 +37,14 @@ def temperature(sides: Sides) -> Iterator[Relation]:
     if any(abs(w - c * u) > room * (1 + abs(c)) + 1e-12 for u, w, room in pairs):
         return
     if abs(c - 1.0) > 1e3 * tau and c > 0 and claimed(len(pairs) - 1, max(tau, 1e-9), 1.0):
-        known = meanings(c, sides.context.dimensions, max(4 * tau, 1e-9))
+        named = meanings(c, sides.context.dimensions, max(4 * tau, 1e-9))
+        known = [meaning for meaning in named if meaning != number(c)]
         text = f"what a softmax gives of the reference's scores × {number(c)}"
         if known:
             text += f", which is {' or '.join(known[:3])}"
-        yield Relation("temperature", text, {"factor": c, "meanings": known})
+        if hidden:
+            text += f"; the masks differ too, in {counted(hidden, 'cell')}"
+        yield Relation("temperature", text, {"factor": c, "meanings": known, "hidden": hidden})
 
 
 def _sums(rows: Sequence[Sequence[float]], tau: float) -> bool:
