@@ -70,6 +70,21 @@ def test_heads_that_were_reshaped_are_mended_by_a_transpose(block):
     assert mends(graph, feeds, observed) == [HEADS]
 
 
+def test_a_line_is_in_the_words_of_the_graph_that_is_meant():
+    """Not in those of the guise in which yours is written: −1e9 where the graph has −∞."""
+    g = Graph("heads")
+    q, k, v = (g.input(name, (2, 3, 2), ("head", "token", "feature")) for name in "qkv")
+    g.output(out=g.attention(q, k, v, causal=True, name="att")[0])
+    feeds = random_feeds(g, seed=1)
+    scaled = run(g, feeds)["att.scaled"]
+    filled = [[[c if j <= i else -1e9 for j, c in enumerate(row)] for i, row in enumerate(h)] for h in scaled]
+    along = [[[1 / (1 + math.exp(b - a)) for a, b in zip(*rows)] for rows in zip(*order)]
+             for order in (filled, filled[::-1])]  # fmt: skip
+    observed = {"out": run(g, feeds, patch={"att.weights": along})["out"]}
+    found = diagnose(g, feeds, observed, budget=60).findings[0]
+    assert found.variants[0].guise and found.mends == ["weights = masked.softmax(dim=-1)"]
+
+
 def test_the_report_has_a_line_for_each(block):
     graph, feeds = block
     undivided = patched(

@@ -367,7 +367,7 @@ def _finding(
     given = [alone] if alone else [o.name for o in best.level.observed if o.name not in missed]
     found = Finding(
         best.variants, best.rewrite, best.level.whole, best.level.stands, best.error, feeds, tells=tells,
-        given=tuple(given), missed=tuple(missed),
+        given=tuple(given), missed=tuple(missed), meant=best.level.meant,
     )  # fmt: skip
     for other in group[1:]:
         words = " and ".join(variant.phrase for variant in other.variants)

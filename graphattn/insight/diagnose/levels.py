@@ -54,6 +54,8 @@ class Level:
     """The inputs that are as exact as what was observed."""
     guise: str = ""
     """In which guise the graph is written; said before what a variant says."""
+    meant: Graph | None = None
+    """The graph as it was meant, where it is in a guise."""
     about: Collection[str] = ()
     """The nodes that variants are about; () = all."""
     tape: Tape | None = None
@@ -165,7 +167,7 @@ def levels(
         yield make("primitive", fine.graph, known=(op, primitive), tape=fine.tape)
     nan = any(cell != cell for o in observed for row in o.rows for cell in row)
     for words, guised, about in _guises(op, feeds, nan):
-        yield make("guise", guised, guise=words, about=about)
+        yield make("guise", guised, guise=words, meant=op, about=about)
     coarse = [graph.at(level) for level in ("head", "block")]
     for which in (coarse[0], *coarse[1:]):
         if which is not op and all(o.name in which for o in observed):

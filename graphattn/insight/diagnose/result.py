@@ -45,6 +45,8 @@ class Finding:
     """The observed tensors that it explains."""
     missed: Sequence[str] = ()
     """Those that it does not: its graph gives other numbers."""
+    meant: Graph | None = field(default=None, repr=False)
+    """The intended graph at that level, where `whole` writes it in another guise."""
 
     @property
     def phrase(self) -> str:
@@ -91,14 +93,20 @@ class Finding:
         declares them) as the lines of PyTorch that the steps it is about should be."""
         found: list[str] = []
         for variant in self.variants:
-            names = (plain(name) for name in variant.nodes)
-            lines = (line(self.whole, name) for name in names if name in self.whole.nodes)
+            lines = (self._line(plain(name)) for name in variant.nodes)
             told = list(dict.fromkeys(filter(None, lines)))[:LINES]
             if variant.sentence:
                 found.append(variant.sentence)
             if variant.declared or not variant.sentence:
                 found += told
         return list(dict.fromkeys(found))
+
+    def _line(self, name: str) -> str:
+        """The line of PyTorch for a step; for a step of a guise, that of what it stands for."""
+        graph = self.meant or self.whole
+        while name not in graph.nodes and "." in name:
+            name = name.rpartition(".")[0]
+        return line(graph, name) if name in graph.nodes else ""
 
     @cached_property
     def full(self) -> Rewrite:
