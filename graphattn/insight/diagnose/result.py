@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,8 +94,9 @@ class Finding:
         declares them) as the lines of PyTorch that the steps it is about should be."""
         found: list[str] = []
         for variant in self.variants:
-            lines = (self._line(plain(name)) for name in variant.nodes)
-            told = list(dict.fromkeys(filter(None, lines)))[:LINES]
+            lines = filter(None, (self._line(plain(name)) for name in variant.nodes))
+            alike = {re.sub(r"\d+", "*", told): told for told in reversed(list(lines))}  # one of several heads
+            told = list(reversed(alike.values()))[:LINES]
             if variant.sentence:
                 found.append(variant.sentence)
             if variant.declared or not variant.sentence:

@@ -283,7 +283,7 @@ def _dealt_in_turn(intended: Intended, group: Group, nodes: list[Node]) -> Varia
 
     told = " and ".join(node.name for node in nodes) if count == 2 else spoken(group)
     words = f"with the features of {told} dealt out in turn, not in blocks"
-    return Variant("fused", words, 1.35, group, one(intended, act), FUSED)
+    return Variant("fused", words, 1.35, group, one(intended, act), FUSED if count == 3 else "")
 
 
 def _place(nodes: list[Node], ref: Ref) -> int:
