@@ -85,6 +85,15 @@ def annotated(g, x, gamma, beta, *, eps):
     return None if float(eps) == 1e-6 else by_standard_deviation(g, x, gamma, beta, eps="1e-06")
 
 
+def as_rows(g, x, gamma, beta, *, eps):
+    """Means and variances without keepdims: those of row j for column j."""
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        return None
+    deviation = g.subtract(x, g.transpose(g.reduce_mean(x)))
+    variance = g.transpose(g.reduce_mean(g.multiply(deviation, deviation)))
+    return _affine(g, g.divide(deviation, g.sqrt(g.add(variance, g.constant(str(eps))))), gamma, beta)
+
+
 def uncentred(g, x, gamma, beta, *, eps):
     return _affine(g, g.divide(x, _parts(g, x, eps)[1], name="normalized"), gamma, beta)
 
@@ -243,6 +252,7 @@ register(
                 annotated,
                 price=1.25,
             ),
+            Declared("as rows", "with mean and variance as rows, not columns (as without keepdims),", as_rows),
             Declared("by length", "with x / ‖x‖", by_length, price=1.4),
             Declared("by length, times √d", "with √d · x / ‖x‖", by_length_and_width, price=1.4),
             Declared(

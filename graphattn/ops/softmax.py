@@ -79,6 +79,14 @@ def without_exp(g, x, *, axis, empty):
     return g.divide(seen, g.reduce_sum(seen, axis=axis))
 
 
+def by_other_rows(g, x, *, axis, empty):
+    """exp x / Σ exp of row j in place of row i, as a sum without keepdims is taken along the rows."""
+    if len(x.shape) < 2 or axis not in (-1, len(x.shape) - 1) or x.shape[-1] != x.shape[-2]:
+        return None
+    raised = g.exp(x)
+    return g.divide(raised, g.transpose(g.reduce_sum(raised)))
+
+
 def in_place_of_exp(function):
     """f(x) / Σ f(x) over what is visible, 0 where nothing is above 0."""
 
@@ -258,6 +266,12 @@ register(
                 "no exp", "with each score divided by the sum of its row, without exp,", without_exp, price=1.3
             ),
             Declared("scores", "with the scores themselves as weights, 0 where hidden,", scores, price=1.3),
+            Declared(
+                "sums of other rows",
+                "with the sums as a row, not a column (as without keepdims),",
+                by_other_rows,
+                price=1.3,
+            ),
             *(
                 Declared(
                     name,

@@ -245,6 +245,55 @@ def test_distances_for_products(power, scaled):
     assert said(build) == words + (", not scaled" if not scaled else "")
 
 
+SQUARE = {
+    "with gamma as a column, not a row, in the multiply scaled of the LayerNorm norm": "gamma",
+    "with b_q as a column, not a row, in the add biased of the linear q": "bias",
+    "with mean and variance as rows, not columns (as without keepdims), in the LayerNorm norm": "mean",
+    "with the sums as a row, not a column (as without keepdims), in the softmax weights": "sum",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", SQUARE)
+def test_rows_for_columns_where_there_are_as_many_tokens_as_features(words):
+    def build(g, bad):
+        wrong = SQUARE[words] if bad else ""
+        (x,) = inputs(g, "x", shape=(N, N))
+        (w,), (gamma, b) = weights(g, "w_q", shape=(N, N)), weights(g, "gamma", "b_q", shape=(N,))
+        column = (N, 1)
+        if wrong == "mean":
+            away = g.subtract(x, g.reduce_mean(x).T)
+            root = g.sqrt(g.add(g.reduce_mean(g.multiply(away, away)).T, g.constant("1e-05")))
+            norm = g.multiply(g.divide(away, root), gamma)
+        elif wrong == "gamma":
+            norm = g.multiply(g.layernorm(x, eps="1e-05"), g.reshape(gamma, column))
+        else:
+            norm = g.layernorm(x, gamma, eps="1e-05", name="norm")
+        q = (
+            g.add(g.linear(norm, w), g.reshape(b, column))
+            if wrong == "bias"
+            else g.linear(norm, w, b, name="q")
+        )
+        masked = g.mask(g.matmul(q, norm.T, name="scores"), g.causal_mask(N, name="visible"), name="masked")
+        e = g.exp(masked)
+        weights_ = g.divide(e, g.reduce_sum(e).T) if wrong == "sum" else g.softmax(masked, name="weights")
+        g.output(y=g.matmul(weights_, norm, name="mixed"))
+
+    assert said(build).startswith(words)
+
+
+def test_two_norms_with_each_others_parameters():
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        gains = [weights(g, f"gamma{i}", f"beta{i}", shape=(D,)) for i in (1, 2)]
+        (w,) = weights(g, "w")
+        one, two = reversed(gains) if bad else gains
+        y = g.add(x, g.linear(g.layernorm(x, *one, name="norm1"), w, name="branch"), name="residual")
+        g.output(y=g.layernorm(y, *two, name="norm2"))
+
+    assert said(build) == "with the parameters of norm1 and norm2 in each other's place"
+
+
 def test_a_norm_without_gain_and_bias():
     def build(g, bad):
         (x,) = inputs(g, "x", shape=(3, WIDE))

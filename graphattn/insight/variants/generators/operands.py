@@ -13,6 +13,7 @@ from ..intended import Intended
 from ..structure import rules
 from ..structure.groups import Group
 from ..variant import LAYER, Option, Variant, each, like, maker, tensor
+from .sibling import ARITHMETIC
 
 MOST = 60
 """The most tensors of one shape that are tried in the place of an operand."""
@@ -37,6 +38,9 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
             words = f"with {{{slot}}} {turned} {'in' if alone else f'as {called} of'} {{the}}"
             price = 1.1 if intended.nodes[ref.node].op.fed else 1.12  # q kᵀ is rather k qᵀ by exchange
             yield Option((slot, "transposed"), words, price, lambda d, n, s=slot: _transposed(d, n, s))
+        if spec.rank == 1 and _is_square(node) and spec.shape == node.outputs[0].shape[-1:]:
+            words = f"with {{{slot}}} as a column, not a row, in {{the}}"
+            yield Option((slot, "column"), words, 1.2, lambda d, n, s=slot: _as_column(d, n, s))
         parameter = node.op.operands[min(slot, len(node.op.operands) - 1)]
         if not parameter.required and not parameter.variadic:
             words = f"without {called} ({{{slot}}}) in {{the}}"
@@ -55,6 +59,18 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     yield from _squares(intended, node)
     yield from _peers(intended, node)
     yield from _sizes(intended, node)
+
+
+def _is_square(node: Node) -> bool:
+    """Whether a step does something cell by cell of matrices with as many rows as columns."""
+    shape = node.outputs[0].shape
+    return node.op.name in ARITHMETIC and len(shape) > 1 and shape[-1] == shape[-2] > 1
+
+
+def _as_column(draft: Draft, node: Node, slot: int) -> None:
+    size = node.outputs[0].shape[-1]
+    row = draft.node(node.name).operands[slot]
+    draft.operand(node, slot, draft.add("reshape", [row], {"shape": (size, 1)}, near=node, name="column"))
 
 
 def _twice(draft: Draft, node: Node, slot: int) -> None:

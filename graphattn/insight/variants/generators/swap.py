@@ -46,8 +46,11 @@ def crossed(intended: Intended, group: Group) -> Iterator[Variant]:
 def _parameters(intended: Intended, a: str, b: str) -> Iterator[Variant]:
     """Two steps with each other's parameters, where they have several."""
     one_way, back = intended.nodes[a], intended.nodes[b]
-    slots = [s for s, ref in enumerate(one_way.operands) if ref and intended.nodes[ref.node].op.fed]
-    if len(slots) < 2 or back not in intended.peers(one_way):
+    if back not in intended.peers(one_way):
+        return
+    pairs = enumerate(zip(one_way.operands, back.operands, strict=True))
+    slots = [s for s, refs in pairs if all(ref and intended.nodes[ref.node].op.fed for ref in refs)]
+    if len(slots) < 2:
         return
 
     def act(draft: Draft) -> None:
