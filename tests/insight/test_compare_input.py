@@ -175,6 +175,7 @@ def test_an_npz_that_claims_a_gigabyte_is_refused(tmp_path):
 
 def test_other_sources_are_refused(tmp_path):
     refused({"a": A}, 7, "yours is an int; expected a trace, a dict of tensors, or the path of a file")
+    refused({"a": A}, A, "or the path of a file; a tensor goes under its name: {'out': …}")
     refused({"a": A}, {}, "yours holds no tensors; expected at least one")
     refused({"a": A}, {"a": "text"}, "yours: a holds 'text'; expected numbers")
     refused({"a": A}, {"a": None}, "yours: a holds None; expected numbers")

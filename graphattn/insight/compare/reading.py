@@ -54,7 +54,10 @@ def read(source: Any, title: str = "yours") -> Recording:
         return of_dict(source, title)
     if isinstance(source, (str, os.PathLike)):
         return read_file(source)
-    raise GraphError(f"{title} is {typed(source)}; expected a trace, a dict of tensors, or the path of a file")
+    cells = isinstance(source, (list, tuple)) or hasattr(source, "tolist")
+    hint = "; a tensor goes under its name: {'out': …}" if cells else ""
+    wanted = "a trace, a dict of tensors, or the path of a file"
+    raise GraphError(f"{title} is {typed(source)}; expected {wanted}{hint}")
 
 
 def of_trace(trace: Trace, title: str = "the reference") -> Recording:
