@@ -28,11 +28,14 @@ LONGEST = 140
 FIELD = re.compile(r"\{(\w+)\}")
 
 
-def call(op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], texts: Sequence[str]) -> str:
-    """A call of an op, with the texts of its operands; "" where it has no way to say it."""
+def call(
+    op: Op, specs: Sequence[Spec | None], attributes: Mapping[str, Any], texts: Sequence[str], name: str = "y"
+) -> str:  # fmt: skip
+    """A call of an op, with the texts of its operands; "" where it has no way to say it. A rule that breaks its
+    word is a `GraphError` that names the op and the node."""
     form = op.torch
     if callable(form):
-        form = op.told("torch", None, *specs, **attributes)
+        form = op.told("torch", name, *specs, **attributes)
     if not form:
         return ""
     given = {p.name: text for p, text in zip(op.operands, texts, strict=False)}
@@ -75,7 +78,7 @@ def _written(graph: Graph, step: Any, depth: int, reader: str) -> str:
     specs = padded(step.op, graph.operand_specs(step.operands))
     refs = padded(step.op, step.operands)
     texts = ["None" if ref is None else _operand(graph, ref, depth, reader) for ref in refs]
-    return call(step.op, specs, step.attributes, texts)
+    return call(step.op, specs, step.attributes, texts, step.name)
 
 
 def _operand(graph: Graph, ref: Ref, depth: int, reader: str) -> str:
