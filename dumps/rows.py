@@ -80,6 +80,15 @@ class NodeRow(NamedTuple):
         """The op's formula, as it is in force for these operands and attributes."""
         return self.op.formula if self.op.stated is None else self._told("stated")
 
+    @property
+    def gives(self) -> str:
+        """The composite that it is the last step of, where that is opened to its primitives: norm.mean, for
+        norm.mean.quotient."""
+        scope = self.graph.scopes.get(self.node.scope or "")
+        if scope is None or scope.op is None or scope.op.coarser("op") or scope.outputs != (Ref(self.name),):
+            return ""
+        return scope.name
+
     def _told(self, rule: str) -> str:
         """What a rule of the op says of it."""
         op, node = self.op, self.node

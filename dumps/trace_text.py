@@ -185,7 +185,10 @@ def _step(row: StepRow, form: Pretty | Exact, trace: Trace) -> list[str]:
     lines: list[str] = []
     if not fed:
         axes = f"{len(row.tensors)} outputs" if several else written.axes
-        lines += _heading(f"{name} = {written.expression}", axes, written.formula, form)
+        formula = written.formula
+        if written.gives and not isinstance(form, Exact):
+            formula += f"   gives {written.gives}"
+        lines += _heading(f"{name} = {written.expression}", axes, formula, form)
     for port, tensor in enumerate(row.tensors):
         if port:
             lines.append("")

@@ -12,6 +12,7 @@ from graphattn.builtin import specimen
 from graphattn.cli import commands
 from graphattn.cli.tour import tour
 from graphattn.core.op import OPS
+from graphattn.core.tensor_file import MATRIX
 from graphattn.dumps.graph_json import graph_json
 from graphattn.dumps.load import load_trace
 from graphattn.dumps.trace_text import trace_text
@@ -380,7 +381,7 @@ def test_a_name_with_newlines_stays_on_one_line(refused):
     )
     put("new\nline.csv", "x")
     assert refused("trace", "block", "--feeds", "new\nline.csv") == (
-        "new\\nline.csv line 1, column 0 is 'x'; expected a number"
+        f"new\\nline.csv line 1, column 0 is 'x'; expected a number ({MATRIX})"
     )
 
 

@@ -36,6 +36,14 @@ def test_golden_trace(golden):
     golden("block-trace.txt", str(sample()))
 
 
+def test_the_last_step_of_an_opened_op_says_what_it_gives():
+    text = str(sample("primitive"))
+    for name in ("norm.mean", "norm.variance", "norm", "attention.head0.weights"):
+        assert text.count(f"   gives block.{name}\n") == 1
+    assert text.count("   gives ") == 9 and "gives" not in str(sample())
+    assert "gives" not in trace_text(sample("primitive"), precision="exact")
+
+
 def test_golden_graph(golden):
     golden("block-graph.txt", str(sample().graph))
 
