@@ -240,6 +240,10 @@ class Judge:
         values = evaluate(self.intended, rewrite, self.refs)
         return all(self._is_near(place, value) for place, value in enumerate(values))
 
+    def may_be(self, value: Any) -> bool:
+        """Whether what is looked at first, the tensor or its row, is about what was observed."""
+        return self._is_near(self.key, value, self.row)
+
     def reaches(self, rewrite: Rewrite) -> bool:
         """Whether a variant may be it with some number in the place of one that is open."""
         return reaches(self.intended, rewrite, self.refs[self.key], self.row, self.sieve)

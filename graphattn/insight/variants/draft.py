@@ -182,55 +182,114 @@ def _inferred(made: Graph, node: Node, intended: Graph) -> Node:
 
 
 def merged(first: Rewrite, second: Rewrite, intended: Graph) -> Rewrite | None:
-    """Both changes in one, or None where they are at odds over one operand or attribute."""
-    nodes = {name: _moved(node, first, name in first.nodes) for name, node in second.nodes.items()}
-    for name, node in first.nodes.items():
-        node = _moved(node, second, name in second.nodes)
-        if name not in nodes:
-            nodes[name] = node
-            continue
-        base = intended.nodes.get(name)
-        both = None if base is None else _three_way(base, node, nodes[name])
-        if both is None:
-            return None
-        nodes[name] = both
-    if any(first.went[ref] != ref_new for ref, ref_new in second.went.items() if ref in first.went):
+    """Both changes in one, or None where they are at odds over one operand or attribute. Of two that both put
+    something in the place of one tensor, that which is made of the tensor is made of the other."""
+    second = _renamed(second, first.nodes.keys() & second.nodes.keys() - intended.nodes.keys())
+    both = _Both(first, second)
+    try:
+        went = {
+            ref: both.chosen(ref, first.went[ref], second.went[ref]) for ref in first.went if ref in second.went
+        }
+        shared = {
+            name: _three_way(intended.nodes[name], first.nodes[name], second.nodes[name], both)
+            for name in first.nodes if name in second.nodes
+        }  # fmt: skip
+    except GraphError:
         return None
-    return Rewrite(nodes, {**first.went, **second.went})
+    nodes = {name: both.moved(node, 1) for name, node in second.nodes.items() if name not in shared}
+    nodes |= {name: both.moved(node, 0) for name, node in first.nodes.items() if name not in shared}
+    return Rewrite({**nodes, **shared}, {**first.went, **second.went, **went})
 
 
-def _moved(node: Node, other: Rewrite, changed_too: bool) -> Node:
-    """A record whose operands are what stands for them after the other change, where that is not its own."""
-    if changed_too or not other.went or not any(ref in other.went for ref in node.operands):
-        return node
-    operands = tuple(None if r is None else _beside(node, r, other) for r in node.operands)
-    return replace(node, operands=operands)
+class _Both:
+    """Two changes at once, and what each of them reads of the other."""
+
+    def __init__(self, *changes: Rewrite) -> None:
+        self.changes = changes
+        self.on_top: tuple[dict[Ref, Ref], dict[Ref, Ref]] = ({}, {})
+        """What each reads of the other where both put something in the place of a tensor."""
+
+    def chosen(self, old: Ref | None, x: Any, y: Any) -> Any:
+        """What stands in the place of a tensor, for which the first has x and the second y. Raises a
+        `GraphError` where they are at odds."""
+        if x == y:
+            return x
+        if old in (x, y):
+            return self._seen(x, 0) if y == old else self._seen(y, 1)
+        for side, own, other in ((1, y, x), (0, x, y)):
+            if own is not None and other is not None and _is_made_of(self.changes[side], own, old):
+                if old in self.changes[side].went and old not in self.changes[1 - side].went:
+                    return self._seen(
+                        other, 1 - side
+                    )  # read there instead of the tensor, whatever becomes of that
+                self.on_top[side][old] = other  # pyright: ignore
+                return own
+        raise GraphError(f"both changes put something else in the place of {old}")
+
+    def moved(self, node: Node, side: int) -> Node:
+        """A record of one whose operands are what stands for them after the other."""
+        read = tuple(None if ref is None else self._now(node, ref, side) for ref in node.operands)
+        return node if read == node.operands else replace(node, operands=read)
+
+    def _now(self, node: Node, ref: Ref, side: int) -> Ref:
+        new = self.on_top[side].get(ref) or self._seen(ref, side)
+        return ref if new.node == node.name else new
+
+    def _seen(self, ref: Any, side: int) -> Any:
+        """What stands for a tensor that one reads, after the other."""
+        other = self.changes[1 - side]
+        return ref if ref not in other.went or ref in self.on_top[1 - side] else other.now(ref)
 
 
-def _beside(node: Node, ref: Ref, other: Rewrite) -> Ref:
-    new = other.now(ref)
-    return ref if new.node == node.name else new
+def _is_made_of(change: Rewrite, new: Ref, old: Ref | None) -> bool:
+    """Whether a change makes one tensor of another."""
+    todo, seen = [new.node], set()
+    while todo:
+        name = todo.pop()
+        if name in change.nodes and name not in seen:
+            seen.add(name)
+            if old in change.nodes[name].operands:
+                return True
+            todo += [ref.node for ref in change.nodes[name].operands if ref is not None]
+    return False
 
 
-def _three_way(base: Node, a: Node, b: Node) -> Node | None:
+def _renamed(change: Rewrite, names: Collection[str]) -> Rewrite:
+    """The same with other names for nodes that it adds."""
+    if not names:
+        return change
+    called = {name: f"{name}_too" for name in names}
+
+    def at(ref: Ref) -> Ref:
+        return Ref(called[ref.node], ref.port) if ref.node in called else ref
+
+    nodes = {
+        called.get(name, name): replace(
+            node,
+            name=called.get(name, name),
+            operands=tuple([None if r is None else at(r) for r in node.operands]),
+        )
+        for name, node in change.nodes.items()
+    }
+    return Rewrite(nodes, {old: at(new) for old, new in change.went.items()})
+
+
+def _three_way(base: Node, a: Node, b: Node, both: _Both) -> Node:
+    """A record that both change. Raises a `GraphError` where they are at odds."""
     if a.op is not base.op and b.op is not base.op and a.op is not b.op:
-        return None
+        raise GraphError(f"both changes make another op of {base.name!r}")
     if not len(base.operands) == len(a.operands) == len(b.operands):
-        return None
-    operands = []
-    for old, x, y in zip(base.operands, a.operands, b.operands, strict=True):
-        if old not in (x, y) and x != y:
-            return None
-        operands.append(y if x == old else x)
+        raise GraphError(f"the changes give {base.name!r} more operands or fewer")
+    operands = tuple(map(both.chosen, base.operands, a.operands, b.operands))
     attributes = dict(b.attributes if a.op is base.op else a.attributes)
     for key, value in a.attributes.items():
         old = base.attributes.get(key)
         if repr(value) != repr(old):
             if key in b.attributes and repr(b.attributes[key]) not in (repr(old), repr(value)):
-                return None
+                raise GraphError(f"both changes set {key} of {base.name!r}")
             attributes[key] = value
     op = a.op if a.op is not base.op else b.op
-    return replace(base, op=op, operands=tuple(operands), attributes=MappingProxyType(attributes))
+    return replace(base, op=op, operands=operands, attributes=MappingProxyType(attributes))
 
 
 def _needed(records: Mapping[str, Node], roots: Sequence[str]) -> set[str]:

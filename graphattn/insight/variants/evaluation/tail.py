@@ -49,6 +49,8 @@ class Step(NamedTuple):
     = all of it)."""
     linear: bool
     """Whether its results are linear in all that is open at once, while the rest stands still."""
+    known: tuple[tuple[int, Ref, int], ...]
+    """What is given: (slot, tensor, the rank of the tensor of which one row is cut; 0 = all of it)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,26 +95,33 @@ class Tail:
     ) -> bool:  # fmt: skip
         """Computes the steps from `start` to before `end`, unless it is `known` what comes of the values at a
         gate: then False. Raises a `GraphError` for numbers that an op cannot take."""
-        steps = self.steps[start:end]
-        gates = repeat(()) if known is None else self.gates[start:end]
-        try:
-            for (function, results, given, open_, _), gate in zip(steps, gates):
-                if gate and known is not None and known(gate, values):
-                    return False
-                operands = given[:]
-                for slot, result, rank in open_:
-                    value = values[result]
-                    operands[slot] = row_of(value, self.row, rank) if rank else value  # pyright: ignore
-                made = function(*operands)
-                if len(results) == 1:
-                    values[results[0]] = made
-                else:
-                    values.update(zip(results, made))
-        except GraphError:
-            raise
-        except FAILURES as error:
-            raise GraphError(str(error)) from error
-        return True
+        gates = None if known is None else self.gates[start:end]
+        return fill(values, self.steps[start:end], self.row, gates, known)
+
+
+def fill(
+    values: Values, steps: Sequence[Step], row: int | None, gates: Sequence[tuple[Result, ...]] | None = None,
+    known: Callable[[tuple[Result, ...], Values], bool] | None = None,
+) -> bool:  # fmt: skip
+    """Adds the results of steps to values (see `Tail.fill`)."""
+    try:
+        for (function, results, given, open_, _, _), gate in zip(steps, gates or repeat(())):
+            if gate and known is not None and known(gate, values):
+                return False
+            operands = given[:]
+            for slot, result, rank in open_:
+                value = values[result]
+                operands[slot] = row_of(value, row, rank) if rank else value  # pyright: ignore
+            made = function(*operands)
+            if len(results) == 1:
+                values[results[0]] = made
+            else:
+                values.update(zip(results, made))
+    except GraphError:
+        raise
+    except FAILURES as error:
+        raise GraphError(str(error)) from error
+    return True
 
 
 def tail_of(intended: Intended, changed: frozenset[str], refs: tuple[Ref, ...], row: int | None) -> Tail:
@@ -198,17 +207,25 @@ def _step(
     local, function = (False,) * len(flags), call.function
     if own and call.by_row is not None:
         local, function = call.by_row[0], call.by_row[1].function
-    given: list[Any] = []
     open_: list[tuple[int, Result, int]] = []
+    known: list[tuple[int, Ref, int]] = []
     for slot, (ref, here, flag) in enumerate(zip(unit.operands, local, flags, strict=True)):
-        given.append(None)
         if ref is not None and flag is not None:
             open_.append((slot, (ref, flag), intended.spec(ref).rank if here and not flag else 0))
         elif ref is not None:
-            value = intended.values[ref]
-            given[slot] = row_of(value, row, intended.spec(ref).rank) if here else value  # pyright: ignore
+            known.append((slot, ref, intended.spec(ref).rank if here else 0))
+    given = given_from(intended.values, known, [None] * len(flags), row)
     results = tuple((ref, own) for ref in unit.results)
     groups = call.op.linear_groups(padded(call.op, call.operands), call.attributes)
     linear = any(all(slot in group for slot, _, _ in open_) for group in groups)
-    step = intended.tails[key] = Step(function, results, given, tuple(open_), linear)  # pyright: ignore
+    step = intended.tails[key] = Step(function, results, given, tuple(open_), linear, tuple(known))
     return step
+
+
+def given_from(
+    values: Mapping[Ref, Any], known: Iterable[tuple[int, Ref, int]], given: list[Any], row: int | None
+) -> list[Any]:
+    """What a step is given, with what is `known` of it from these values (see `Step`)."""
+    for slot, ref, rank in known:
+        given[slot] = row_of(values[ref], row, rank) if rank else values[ref]  # pyright: ignore
+    return given
