@@ -94,6 +94,8 @@ def least(cells: Callable[[float], Sequence[float]], theirs: Sequence[float], st
             step /= 10
         elif count and after >= left:
             step, stalled = step / 3, stalled + 1
+        elif not count and math.dist(here, there) <= nothing:
+            break  # it moves no cell by more than rounding: what is added to every score
         else:
             slopes = [(y - x) / step for x, y in zip(here, there, strict=True)]
             along = sum(slope * slope for slope in slopes)
