@@ -15,6 +15,7 @@ from heapq import heappop, heappush, heapreplace
 
 from ...core.errors import GraphError
 from ...core.graph import Graph
+from ...core.words import counted
 from ...passes.cost import cost
 from ..variants import TWICE, UNLIKELY, Rewrite, Variant, seen, solved
 from ..variants.clock import Clock
@@ -38,6 +39,8 @@ MORE = 3000
 STEP, LITTLE = 5_000, 150_000
 """What evaluating a step costs besides its flops, in flops; and what is little work, all in all. Of a graph of
 twice as much, half as many are tried."""
+EVERY = 1.0
+"""So many seconds after one word of how far it is comes the next."""
 ENOUGH = 100
 """So many tell how long one more takes."""
 CLOSE_LOOKS = 24
@@ -98,6 +101,8 @@ class Search:
     """The budget of a part that would have reached them, in seconds."""
     pairs: bool = False
     """Whether two mistakes at once were looked for."""
+    word: float = 0.0
+    """When it is said next how far the search is."""
 
     @property
     def seconds(self) -> float:
@@ -105,10 +110,13 @@ class Search:
 
     @property
     def over(self) -> bool:
-        if self.seconds > self.budget:
-            self.finished = False
-            return True
-        return False
+        """Whether the budget is spent; says how far it is every second."""
+        seconds = self.seconds
+        if seconds >= self.word:
+            self.word = seconds + EVERY
+            self.say(f"{counted(self.tried, 'variant')} tried")
+        self.finished = self.finished and seconds <= self.budget
+        return seconds > self.budget
 
     def start(self, budget: float) -> None:
         """Begin a part of the search, with a budget of its own."""
@@ -145,12 +153,10 @@ class Search:
                 break
             if hits and variant.price > likely + BAND:
                 continue
-            if not self.tried % 16 and self.over:
+            if self.over:
                 if not hits:
                     self.leave(self._count(everything))
                 break
-            if not self.tried % 256:
-                self.say(f"{self.tried} variants tried")
             hit = self.look(level, (variant,))
             if hit is not None:
                 if not hits:

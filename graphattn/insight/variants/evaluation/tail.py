@@ -93,8 +93,9 @@ class Tail:
         self, values: Values, known: Callable[[tuple[Result, ...], Values], bool] | None = None,
         start: int = 0, end: int | None = None,
     ) -> bool:  # fmt: skip
-        """Computes the steps from `start` to before `end`, unless it is `known` what comes of the values at a
-        gate: then False. Raises a `GraphError` for numbers that an op cannot take."""
+        """Computes the steps from `start` to before `end` that another tail has not (those between the layers
+        of a model are in many), unless it is `known` what comes of the values at a gate: then False. Raises a
+        `GraphError` for numbers that an op cannot take."""
         gates = None if known is None else self.gates[start:end]
         return fill(values, self.steps[start:end], self.row, gates, known)
 
@@ -106,6 +107,8 @@ def fill(
     """Adds the results of steps to values (see `Tail.fill`)."""
     try:
         for (function, results, given, open_, _, _), gate in zip(steps, gates or repeat(())):
+            if results[0] in values:
+                continue
             if gate and known is not None and known(gate, values):
                 return False
             operands = given[:]
