@@ -39,7 +39,7 @@ from .collector import collected_seldom
 from .cut import plain
 from .forward import forward
 from .how_far import agreeing_digits, handed_in_for_another, how_far
-from .judge import Judge
+from .judge import NEARLY, Judge
 from .left_on import left_on
 from .levels import Level, levels
 from .not_finite import not_finite, nothing_else
@@ -216,7 +216,7 @@ def _found(graph: Graph, search: Search, stages: list[Level], hits: list[Hit]) -
         more = _say_so(stages[0]) if accuracy.supposed else "a result with more digits would tell"
         done.notes.append(f"with so few digits{few} some variant fits by chance: {more}")
     else:
-        verdict = "harmless" if _harmless(findings[0], stages[0].whole, fed) else "mistake"
+        verdict = "harmless" if _harmless(findings[0], stages[0].uncut.judge, fed) else "mistake"
         done = _done(verdict, findings, graph, stages[0], search)
     done.look_at = tells
     return done
@@ -252,9 +252,12 @@ def _single(level: Level) -> int:
     accuracy = level.accuracy
     if accuracy.computed >= SINGLE.computed or accuracy.coarse:
         return 0
+    judge = level.uncut.judge
+    if judge.off * accuracy.computed > NEARLY * SINGLE.computed:
+        return 0
     single = replace(SINGLE, half=accuracy.half, relative=max(SINGLE.relative, accuracy.relative))
-    alike = replace(level.uncut, accuracy=single)
-    return agreeing_digits(alike.judge) if alike.judge.right else 0
+    judge = replace(judge, accuracy=single)
+    return agreeing_digits(judge) if judge.right else 0
 
 
 def _nearly(graph: Graph, search: Search, stages: list[Level], digits: int) -> Diagnosis:
@@ -376,9 +379,11 @@ def _finding(
     return found
 
 
-def _harmless(finding: Finding, fine: Graph, feeds: Mapping[str, Any]) -> bool:
+def _harmless(finding: Finding, judge: Judge, feeds: Mapping[str, Any]) -> bool:
     """Whether the graph's results are what they should be, though something before them differs."""
-    if not fine.outputs:
+    fine = judge.intended.graph
+    results = {tensor.ref for tensor in fine.outputs.values()}
+    if not results or any(tensor.ref in results for tensor in judge.told_apart()[1]):
         return False
     try:
         names = list(fine.outputs)

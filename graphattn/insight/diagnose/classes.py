@@ -26,8 +26,8 @@ SAME = 1e-9
 def classes(hits: Sequence[Hit], feeds: Mapping[str, Any]) -> list[tuple[list[Hit], Mapping[str, Any] | None]]:
     """The hits by function, the likeliest first; with each an input that tells it from the first. A function
     that leaves much more of the difference than another is the less likely."""
-    if not hits:
-        return []
+    if len(hits) < 2:
+        return [([hit], None) for hit in hits]
     others = [other_feeds(hits[0].level.whole, feeds, seed) for seed in (1, 2)]
     groups: list[list[Hit]] = []
     values: list[list[list[Any] | None]] = []

@@ -186,6 +186,8 @@ class Judge:
             within(r, o.rows, s) for r, o, s in zip(self.rows, self.observed, self.strict, strict=True)
         ]
         self.key, self.row = self._key()
+        self.last: tuple[Rewrite | None, list[Any]] = None, []
+        """The variant that was computed last, and what it gives."""
 
     def _floor(self, row: Sequence[float]) -> float:
         """What rounding can do to a row as it was observed: one that should be all 0 has no room of its own."""
@@ -203,6 +205,14 @@ class Judge:
     def right(self) -> bool:
         """Whether the intended graph itself gives what was observed."""
         return all(self.agree)
+
+    @property
+    def off(self) -> float:
+        """How many times what is allowed the intended graph is off, at most."""
+        tensors = zip(self.rows, self.observed, self.strict, strict=True)
+        return max(
+            (_apart_by(r, o.rows, s) if alike(r, o.rows) else math.inf for r, o, s in tensors), default=0.0
+        )
 
     def told_apart(self) -> tuple[list[Observed], list[Observed]]:
         """The observed tensors that the intended graph gives, and those that it does not."""
@@ -237,8 +247,19 @@ class Judge:
             return False
         if row is None and len(self.refs) == 1:
             return True
-        values = evaluate(self.intended, rewrite, self.refs)
-        return all(self._is_near(place, value) for place, value in enumerate(values))
+        return all(self._is_near(place, value) for place, value in enumerate(self._values(rewrite)))
+
+    def _values(self, rewrite: Rewrite) -> list[Any]:
+        """What a variant gives for all that was observed; of one that is near it is asked several times."""
+        if self.last[0] is not rewrite:
+            self.last = rewrite, evaluate(self.intended, rewrite, self.refs)
+        return self.last[1]
+
+    def _value(self, rewrite: Rewrite) -> Any:
+        """The same for the tensor that is looked at first."""
+        if self.last[0] is rewrite:
+            return self.last[1][self.key]
+        return evaluate(self.intended, rewrite, [self.refs[self.key]])[0]
 
     def may_be(self, value: Any) -> bool:
         """Whether what is looked at first, the tensor or its row, is about what was observed."""
@@ -278,8 +299,7 @@ class Judge:
         """Which rows of the tensor that is looked at first a variant gives, about: none of one that has another
         shape."""
         key = self.key
-        (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
-        rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
+        rows, theirs = rows_of(self._value(rewrite), self.ranks[key]), self.observed[key].rows
         return list(map(near, rows, theirs, self.loose[key])) if len(rows) == len(theirs) else []
 
     def fits_first(self, rewrite: Rewrite) -> bool:
@@ -301,8 +321,7 @@ class Judge:
             (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
             if not self._is_near(self.key, value, self.row):
                 return False
-        values = evaluate(self.intended, rewrite, self.refs)
-        rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
+        rows = [rows_of(v, r) for v, r in zip(self._values(rewrite), self.ranks, strict=True)]
         return all(within(r, o.rows, s) for r, o, s in zip(rows, self.observed, self.strict, strict=True))
 
     def closely(self, rewrite: Rewrite) -> float | None:
@@ -312,7 +331,7 @@ class Judge:
 
     def misses(self, rewrite: Rewrite) -> tuple[list[str], float]:
         """The observed tensors that a variant does not give, and the largest difference left in all others."""
-        values = evaluate(self.intended, rewrite, self.refs)
+        values = self._values(rewrite)
         rows = [rows_of(v, r) for v, r in zip(values, self.ranks, strict=True)]
         missed: list[int] = []
         for runs in (0, FEW, RUNS):  # mostly the same number, and nothing need be measured
@@ -331,8 +350,7 @@ class Judge:
     def residual(self, rewrite: Rewrite) -> float:
         """How large the rest of the difference is, over all cells of the first tensor that differs."""
         key = self.key
-        (value,) = evaluate(self.intended, rewrite, [self.refs[key]])
-        rows, theirs = rows_of(value, self.ranks[key]), self.observed[key].rows
+        rows, theirs = rows_of(self._value(rewrite), self.ranks[key]), self.observed[key].rows
         if not alike(rows, theirs):
             return math.inf
         pairs = zip(rows, theirs, strict=True)

@@ -159,14 +159,15 @@ def levels(
     make = partial(
         Level, observed=observed, feeds=feeds, accuracy=accuracy, declared=with_declared, seen=seen, shared={}
     )
-    yield make("op", op, tape=None if backward is None else backward.tape)
+    first = make("op", op, tape=None if backward is None else backward.tape)
+    yield first
     if primitive is not op:
         yield make("primitive", primitive, known=(op,))
     if backward is not None:
         fine = backward.fine()
         yield make("primitive", fine.graph, known=(op, primitive), tape=fine.tape)
     nan = any(cell != cell for o in observed for row in o.rows for cell in row)
-    for words, guised, about in _guises(op, feeds, nan):
+    for words, guised, about in _guises(first.uncut, nan):
         yield make("guise", guised, guise=words, meant=op, about=about)
     coarse = [graph.at(level) for level in ("head", "block")]
     for which in (coarse[0], *coarse[1:]):
@@ -175,12 +176,13 @@ def levels(
             op = which
 
 
-def _guises(op: Graph, feeds: Mapping[str, Any], nan: bool) -> Iterator[tuple[str, Graph, Collection[str]]]:
+def _guises(level: Level, nan: bool) -> Iterator[tuple[str, Graph, Collection[str]]]:
     """The graph with all nodes of a role written in another guise that their op declares, and what variants of
     it are about; `nan`: also in those that show in NaN alone."""
+    op = level.whole
     if not any(node.op.guises for node in op.nodes.values()):
         return
-    intended = Intended(op, feeds)
+    intended = level.intended
     done: set[str] = set()
     for group in intended.groups:
         if intended.nodes[group[0]].op.guises and done.isdisjoint(group):
