@@ -1,6 +1,7 @@
 """Models of several layers: what is done to all of them is looked at first; and what is found does not depend
 on how fast a machine is."""
 
+from importlib import import_module
 from random import Random
 
 import pytest
@@ -9,10 +10,11 @@ from graphattn import Graph, diagnose, run
 from graphattn.builtin import random_feeds, specimen
 from graphattn.insight.compare.reading import read
 from graphattn.insight.diagnose.accuracy import accuracy_of
+from graphattn.insight.diagnose.classes import classes
 from graphattn.insight.diagnose.levels import levels
 from graphattn.insight.diagnose.observed import read_observed
 from graphattn.insight.diagnose.search import Search
-from graphattn.insight.variants import Intended, variants
+from graphattn.insight.variants import Intended, evaluate, variants
 from graphattn.insight.variants.variant import LAYER
 
 N, D = 3, 4
@@ -116,3 +118,74 @@ def test_in_a_guise_that_gives_otherwise_all_is_tried(second):
     assert found.findings[0].phrase.startswith("with hidden cells at −1e9 in the mask masked and without") or (
         found.findings[0].phrase.startswith("with hidden cells at −1e9 and without")
     )
+
+
+def stack(layers=3, heads=4):
+    g = Graph("stack")
+    x = g.input("x", (N, D), ("token", "feature"))
+    for i in range(layers):
+        with g.scope(f"layer{i}"):
+            parts = g.split(g.linear(x, g.parameter(f"w{i}", (D, D)), name="q"), heads, name="parts")
+            made = []
+            for h, part in enumerate(parts):
+                with g.scope(f"head{h}"):
+                    scaled = g.scale(g.matmul(part, part.T, name="scores"), sqrt=D, name="scaled")
+                    made.append(g.matmul(g.softmax(scaled, name="weights"), part, name="out"))
+            x = g.add(x, g.concat(*made, name="concat"), name="residual")
+    g.output(y=x)
+    return g
+
+
+@pytest.mark.parametrize("row", [None, 1])
+def test_a_change_in_every_layer_computes_each_step_once(row):
+    graph = stack()
+    intended = Intended(graph, random_feeds(graph))
+    called = []
+
+    def counted(function):
+        return lambda *operands: called.append(function) or function(*operands)
+
+    for name in (name for name, node in graph.nodes.items() if not node.op.fed):
+        call = intended.call_of(name)
+        for one in (call, call.by_row[1]) if call.by_row else (call,):
+            if "counted" not in vars(one):
+                vars(one).update(function=counted(one.function), counted=True)
+    scales = tuple(name for name in graph.nodes if name.endswith("scaled"))
+    (variant,) = [v for v in variants(intended) if v.kind == "skip" and set(v.nodes) == set(scales)]
+    (value,) = evaluate(intended, variant.rewrite, [graph.resolve("y")], row)
+    whole = run(variant.rewrite.graph(graph), intended.feeds)["y"]
+    assert value == (whole if row is None else [whole[row]])
+    below = sum(intended.below[scales[0]] >> place & 1 for place in range(len(graph.nodes)))
+    assert below / 2 < len(called) <= below
+
+
+def test_the_budget_is_asked_after_every_variant():
+    """One of a large model takes seconds."""
+
+    class Clock:
+        seconds = 0.0
+
+    told, clock = [], Clock()
+    graph, feeds = model(), random_feeds(model())
+    found = run(model(without_beta), feeds)["y"]
+    reading = read_observed(graph.at("op"), read({"y": found}), feeds, (), {})
+    accuracy = accuracy_of([o.theirs for o in reading.observed], None)
+    search = Search(0.0, told.append, clock=clock)
+
+    def look(level, variants):
+        search.tried += 1
+        clock.seconds += 3.0
+
+    search.look = look
+    search.start(10.0)
+    assert not search.singles(list(levels(graph, reading.observed, reading.fed, accuracy, True, ())))
+    assert search.tried == 4 and not search.finished and search.left > 100
+    assert told == [f"{count} variant{'s' * (count != 1)} tried" for count in range(5)]
+
+
+def test_one_explanation_needs_no_other_inputs(monkeypatch):
+    """To draw the weights of a large model takes longer than to run it."""
+    monkeypatch.setattr(import_module(classes.__module__), "other_feeds", None)
+    hit = object()
+    assert classes([hit], {}) == [([hit], None)]
+    assert classes([], {}) == []
