@@ -41,6 +41,8 @@ STEP, LITTLE = 5_000, 150_000
 twice as much, half as many are tried."""
 EVERY = 1.0
 """So many seconds after one word of how far it is comes the next."""
+MOMENT = 0.1
+"""So many seconds at the least are spent on counting what is left."""
 ENOUGH = 100
 """So many tell how long one more takes."""
 CLOSE_LOOKS = 24
@@ -134,8 +136,9 @@ class Search:
         self.needed = max(self.needed, self.seconds - seconds + max(self.left, reckoned) * pace)
 
     def _count(self, left: Iterator[object]) -> int:
-        """How many there are, counted for no longer than a tenth of the time that was spent."""
-        until, count = self.seconds * 1.1, 1
+        """How many there are, counted for no longer than a tenth of the time that was spent, or a moment."""
+        spent = self.seconds
+        until, count = spent + max(spent / 10, MOMENT), 1
         for count, _ in enumerate(left, 2):
             if not count % 64 and self.seconds > until:
                 self.counted = False
