@@ -21,6 +21,7 @@ from ..core.op import Declared, Kernel, Op, Reject, Sample, register
 from ..core.words import shown
 
 FORMS = ("none", "tanh")
+ROOT = math.sqrt(2.0 / math.pi)
 
 
 def shape(x: Spec, *, approximate: str = "none") -> Spec:
@@ -61,6 +62,27 @@ def expand(g, x, *, approximate):
 
 def by_sigmoid(g, x, *, approximate, number):
     return g.multiply(x, g.sigmoid(g.multiply(x, number, name="steeper"), name="gate"), name="product")
+
+
+def by_tanh(bend=0.044715, factor=ROOT, power=3, outside=False):
+    """½ x (1 + tanh(factor (x + bend xᵖ))); `outside`: the factor is of x alone."""
+
+    def build(g, x, *, approximate):
+        raised = x
+        for _ in range(power - 1):
+            raised = g.multiply(raised, x)
+        bent = g.multiply(raised, g.constant(bend))
+        inner = (
+            g.add(g.scale(x, multiply=factor), bent) if outside else g.scale(g.add(x, bent), multiply=factor)
+        )
+        return g.multiply(g.scale(x, multiply=0.5), g.add(g.constant(1), g.tanh(inner)))
+
+    return build
+
+
+def share_alone(g, x, *, approximate):
+    """Φ(x), which nothing is multiplied by."""
+    return g.scale(g.add(g.constant(1), g.erf(g.scale(x, sqrt=2))), multiply=0.5)
 
 
 def gradient(g, dy, y, x, *, approximate):
@@ -120,6 +142,18 @@ register(
             Declared(
                 "by sigmoid", "with x · sigmoid({number} x), a coarser approximation,", by_sigmoid, number=1.702
             ),
+            *(
+                Declared(told, f"with ½ x (1 + tanh({told})),", by_tanh(**how), price=1.35)
+                for told, how in (
+                    ("√(2/π) (x + 0.44715 x³)", {"bend": 0.44715}),
+                    ("2/π (x + 0.044715 x³)", {"factor": 2 / math.pi}),
+                    ("√(2π) (x + 0.044715 x³)", {"factor": math.sqrt(2 * math.pi)}),
+                    ("√(2/π) (x + 0.044715 x²)", {"power": 2}),
+                    ("√(2/π) (x + 0.044715 x)", {"power": 1}),
+                    ("√(2/π) x + 0.044715 x³", {"outside": True}),
+                )
+            ),
+            Declared("Φ(x) alone", "with Φ(x), not x · Φ(x),", share_alone, price=1.35),
             *ACTIVATIONS,
         ),
         samples=(

@@ -1,5 +1,6 @@
 """Mistakes of kinds that are easily made and hard to see, each written as another graph, are named first."""
 
+import math
 from functools import partial
 from random import Random
 
@@ -292,6 +293,23 @@ def test_two_norms_with_each_others_parameters():
         g.output(y=g.layernorm(y, *two, name="norm2"))
 
     assert said(build) == "with the parameters of norm1 and norm2 in each other's place"
+
+
+@pytest.mark.parametrize(
+    "inner", ["√(2/π) (x + 0.044715 x²)", "√(2/π) x + 0.044715 x³", "√(2/π) (x + 0.44715 x³)"]
+)
+def test_the_tanh_of_a_gelu_with_a_slip_of_the_pen(inner):
+    def build(g, bad):
+        (x,) = inputs(g, "x")
+        root, square = math.sqrt(2 / math.pi), g.multiply(x, x)
+        cube, bend = g.multiply(square, x), 0.44715 if "0.44715" in inner else 0.044715
+        bent = g.scale(square if "x²" in inner else cube, multiply=bend)
+        outside = inner.startswith("√(2/π) x")
+        whole = g.add(g.scale(x, multiply=root), bent) if outside else g.scale(g.add(x, bent), multiply=root)
+        gelu = g.scale(g.multiply(x, g.add(g.tanh(whole), g.constant(1))), divide=2)
+        g.output(y=g.scale(gelu if bad else g.gelu(x, name="act"), multiply=1))
+
+    assert said(build) == f"with ½ x (1 + tanh({inner})), in the GELU act"
 
 
 def test_a_norm_without_gain_and_bias():

@@ -5,7 +5,7 @@ import pytest
 from diagnose_report import judged_fresh
 
 UNNAMED = {
-    "norm by length", "norm by largest", "rope by head", "rope before the split", "euclidean",
+    "norm by length", "norm by largest", "rope by head", "rope before the split",
     "one block of the projection",
 }  # fmt: skip
 """Two changes at once, or what no part of the graph does."""
