@@ -185,3 +185,13 @@ def test_two_at_once(wrong):
     expected = run(theirs, {name: other[name] for name in theirs.inputs})["y"]
     assert len(first.variants) == 2 and TOGETHER[wrong] in first.phrase
     assert run(first.graph, other)["y"] == [pytest.approx(row, rel=1e-9) for row in expected]
+
+
+@pytest.mark.slow
+def test_two_at_once_beside_what_was_observed_on_the_way():
+    graph, theirs = block(), block("n − 1", "no scale", "no residual")
+    feeds = random_feeds(graph, 3)
+    norm, y = run(graph, feeds)["norm"], run(block("no scale", "no residual"), feeds)["y"]
+    found = diagnose(graph, feeds, {"norm": norm, "y": y})
+    assert len(found.findings[0].variants) == 2 and found.findings[0].given == ("norm", "y")
+    assert diagnose(graph, feeds, {"norm": norm, "y": run(theirs, feeds)["y"]}, budget=2).findings == []

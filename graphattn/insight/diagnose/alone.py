@@ -163,7 +163,10 @@ def changes(search: Search, stages: Sequence[Level], sketch: Sketch) -> list[Cha
     seen, found = {digest([own])}, []
     for place, (stage, variant) in enumerate(sorted(every, key=lambda one: one[1].price)):
         if search.over or search.seconds > until:
+            search.finished = False
             search.leave(len(every) - place)
+            spent = search.seconds - search.began[0]
+            search.needed = max(search.needed, spent * len(every) / max(1, place) / SHARE)
             break
         search.tried += 1
         ref, sieve = sieves[stage.name]

@@ -35,7 +35,7 @@ def cut(graph: Graph, names: Sequence[str]) -> tuple[Graph, dict[str, str], dict
             ref = Ref(node.name, port)
             rebuild.redirect(ref, ref)
             if ref in refs and ref in used and not node.op.fed:
-                name = graph.tensor_name(ref).replace(".part", "_part") + ENDING
+                name = refs[ref].replace(".part", "_part") + ENDING
                 spec = node.outputs[port]
                 own = {"shape": spec.shape, "axes": spec.axes, "kind": spec.kind}
                 attributes = {**find("input").defaults, **own}

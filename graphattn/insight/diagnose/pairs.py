@@ -34,7 +34,12 @@ def look_for_pairs(search: Search, stages: Sequence[Level]) -> list[Hit]:
     search.pairs = True
     hits: list[Hit] = []
     sketch = Sketch(level.judge)
-    alone = changes(search, [stage for stage in stages if _is_part(stage)], sketch)
+    inside = [stage for stage in stages if stage.name == "primitive" and level.tape is None]
+    fed = level.intended.graph.inputs.keys()
+    alone = changes(
+        search, [level, *(one for one in inside if one.intended.graph.inputs.keys() == fed)], sketch
+    )
+    whole = search.finished
     pairs = ranked(search, alone, sketch)
     if search.over:
         search.counted = False
@@ -45,7 +50,7 @@ def look_for_pairs(search: Search, stages: Sequence[Level]) -> list[Hit]:
         if place > until:
             break
         if not place % ASK and search.over:
-            search.leave(len(pairs) - place)
+            search.leave(len(pairs) - place, 0 if whole else KEPT)
             break
         if not place % 256:
             search.say(f"two mistakes: {place} of {len(pairs)}")
@@ -56,11 +61,6 @@ def look_for_pairs(search: Search, stages: Sequence[Level]) -> list[Hit]:
             hits.append(hit)
     least = min((hit.price for hit in hits), default=0.0)
     return [hit for hit in hits if hit.price <= least + BAND]
-
-
-def _is_part(stage: Level) -> bool:
-    """Whether what changes there can stand in the graph at op level."""
-    return stage.tape is None and stage.name in ("op", "primitive")
 
 
 def _look(search: Search, bench: Bench, pair: Pair) -> Hit | None:
