@@ -1,6 +1,7 @@
 """Models of several layers: what is done to all of them is looked at first; and what is found does not depend
 on how fast a machine is."""
 
+from array import array
 from importlib import import_module
 from random import Random
 
@@ -8,6 +9,7 @@ import pytest
 
 from graphattn import Graph, diagnose, run
 from graphattn.builtin import random_feeds, specimen
+from graphattn.core.packed import Packed
 from graphattn.insight.compare.reading import read
 from graphattn.insight.diagnose.accuracy import accuracy_of
 from graphattn.insight.diagnose.classes import classes
@@ -189,3 +191,16 @@ def test_one_explanation_needs_no_other_inputs(monkeypatch):
     hit = object()
     assert classes([hit], {}) == [([hit], None)]
     assert classes([], {}) == []
+
+
+@pytest.mark.slow
+def test_weights_as_they_lie_in_a_file_are_numbers_like_others():
+    given = specimen("attention", n=3, d=4)
+    packed = {
+        name: Packed((3, 4), memoryview(array("d", [cell for row in rows for cell in row])))
+        for name, rows in given.feeds.items()
+    }
+    noise = [[Random(7).gauss(0, 1) for _ in range(4)] for _ in range(3)]
+    usual = diagnose(given.graph, given.feeds, {"out": noise}, pairs=False)
+    assert usual.verdict == "unexplained"
+    assert str(diagnose(given.graph, packed, {"out": noise}, pairs=False)) == str(usual)

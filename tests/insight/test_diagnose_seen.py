@@ -117,13 +117,15 @@ def test_a_second_mistake_further_down_is_found_and_both_are_one_finding():
     assert {name: again[name] for name in theirs} == theirs
     told = found.text(width=300).split("\n")
     assert told[0] == f"mistake: yours is exactly this graph {first} and {second}; 2 mistakes at once"
-    assert told[1:8] == [
+    assert told[1:10] == [
         "  where    scaled",
         "  right    scaled[1, 2] = x[1, 2] / √4 = -3 / 2 = -1.5",
         "  yours    scaled[1, 2] = -3 (input)",
         "  where    tripled",
         "  right    tripled[0, 2] = weights[0, 2] · 3 = (0.645824)(3) = 1.937472",
         "  yours    tripled[0, 2] = weights[0, 2] · 6 = (0.645824)(6) = 3.874945",
+        "  mend     scaled = x / math.sqrt(4)",
+        "  mend     tripled = weights * 3",
         "  match    every cell, to float64; no difference is left",
     ]
 

@@ -216,7 +216,8 @@ def folded(name: str, shape: tuple[int, ...], flat: Sequence[Any], of: Recorded 
 
 
 def rows_of(value: Any, rank: int) -> Rows:
-    """The rows of nested lists along the last axis; `rank` is for lists that are empty."""
+    """The rows of nested lists, or of packed cells, along the last axis; `rank` is for what is empty."""
+    value = nested.lists(value)
     depth, inner = 0, value
     while isinstance(inner, list):
         depth += 1
