@@ -42,7 +42,7 @@ def forward(search: Search, stages: Sequence[Level], backward: Backward) -> list
     hits: list[Hit] = []
     likely, last = math.inf, math.inf
     for side, variant in sorted(found, key=lambda each: each[1].rank):
-        if variant.price > likely + BAND or search.tried > last or (not search.tried % 16 and search.over):
+        if variant.price > likely + BAND or search.tried > last or search.over:
             break
         search.tried += 1
         if not side.may_be(variant):

@@ -59,7 +59,7 @@ class Lift:
         opened, given = self._opened(rewrite)
         nodes = {name: self._read(node, given) for name, node in given.items()}
         went: dict[Ref, Ref] = {}
-        for name in opened:
+        for name in sorted(opened):
             for port, ref in enumerate(self._results(name)):
                 went[Ref(name, port)] = self._at(rewrite.now(ref), given)
         for ref in rewrite.went:
@@ -97,7 +97,7 @@ class Lift:
         opened = {owner[name] for name in (*own, *(ref.node for ref in moved)) if name in owner}
         opened -= fine.nodes.keys()
         while True:
-            steps = [step for name in opened for step in self.steps[name]]
+            steps = [step for name in sorted(opened) for step in self.steps[name]]
             given = {step: rewrite.nodes.get(step) or fine.nodes[step] for step in steps} | own
             read = {ref for node in given.values() for ref in node.operands if ref is not None}
             read.update(rewrite.now(ref) for ref in rewrite.went)
