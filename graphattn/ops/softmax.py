@@ -365,6 +365,7 @@ register(
             Sample(([-math.inf, math.nan],)),
             Sample(([math.inf, 0.5],)),
             Sample(([-745.2, 0.0, 1e300],)),
+            Sample(([0.5, -1.0, 2.0, 0.25, 1.5],)),
         ),
         rejects=(
             Reject((Spec(()),), {}, "x has rank 0; expected rank 1 or more"),

@@ -8,6 +8,7 @@ import pytest
 from graphattn import Graph, GraphError, diagnose, run
 from graphattn.core.axes import Spec
 from graphattn.core.cells import Cell
+from graphattn.core.in_torch import line
 from graphattn.core.op import FIELDS, OPS, PROMISED, Kernel, Op
 from graphattn.dumps.c_source import c_source
 from graphattn.dumps.python_source import python_source
@@ -28,7 +29,7 @@ SOUND = {
     "shape": same, "kernel": lambda numbers, x: Kernel(lambda row: row, 1),
     "explain": lambda index, x: Cell(0, index),
     "cost": lambda x: 0, "masked": lambda run, masks, values, x: masks[0], "warn": lambda values, y, x: [],
-    "note": lambda x: "", "gradient": lambda g, dy, y, x: (dy,),
+    "note": lambda x: "", "torch": lambda x: "{x}", "gradient": lambda g, dy, y, x: (dy,),
 }  # fmt: skip
 
 
@@ -42,6 +43,7 @@ def used(op):
     cost(g)
     [row.note for row in node_rows(g)]
     str(trace.why("y", 0, 0))
+    line(g, "y")
     run(gradient(g, of="y"), {"x": [[1.0, 2.0]], "d_y": [[1.0, 1.0]]})
 
 

@@ -12,7 +12,7 @@ from ..variant import Option, Variant, each, through
 from .operands import relation
 
 MOST = 4
-"""The most tensors that are added, the nearest first."""
+"""The most tensors that are added, the nearest first, besides those that residuals add."""
 
 
 def residual(intended: Intended, group: Group) -> Iterator[Variant]:
@@ -26,15 +26,28 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
     if node.op.moves or not node.operands or intended.is_inside(node):
         return
     own, taken = intended.siblings[node.name], through(intended, node)
-    found = 0
+    found, stream = 0, _stream(intended)
     for other in reversed(intended.alike[intended.shape(Ref(node.name))]):
         before = intended.depends(node.name, on=other.node) and other.node != node.name
         inside = intended.nodes[other.node].op.drawn == "inside"
-        if not before or inside or found >= MOST or (node.op.family == "norm" and taken):
+        if not before or inside or (node.op.family == "norm" and taken):
             continue
         found += 1
+        if found > MOST and other not in stream:
+            continue
         key = relation(intended, other, len(own), own.index(node.name)) or (other,)
         yield Option(key, "with {new} added to {the} too", 1.7, lambda d, n, r=other: _added(d, n, r), other)
+
+
+def _stream(intended: Intended) -> set[Ref]:
+    """What residuals add: one term of a sum, that is read by others too."""
+    sums = [node for node in intended.nodes.values() if node.op.family == "add"]
+    return {
+        node.operands[slot]
+        for node in sums
+        for slot in through(intended, node)
+        if len(intended.users[node.operands[slot]]) > 1
+    }  # pyright: ignore  (what goes through is there)
 
 
 def _added(draft: Draft, node: Node, other: Ref) -> None:
