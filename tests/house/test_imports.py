@@ -16,8 +16,8 @@ CORE = (
     "core.words", "core.postorder", "core.errors", "core.elsewhere", "core.refused", "core.engines",
     "core.axes", "core.numbers", "core.moments", "core.rounded", "core.packed", "core.nested", "core.limits",
     "core.tensor_file", "core.cells", "core.masks", "core.op", "core.elementwise", "core.reductions",
-    "core.activations", "core.layers", "core.builders", "core.node", "core.names", "core.tensor",
-    "core.arguments", "core.graph", "ops", "core.interpreter", "core.in_torch",
+    "core.activations", "core.attention_weights", "core.layers", "core.builders", "core.node", "core.names",
+    "core.tensor", "core.arguments", "core.graph", "ops", "core.interpreter", "core.in_torch",
     "core.hidden", "core.recording", "core.trace", "core.run", "core.specimen",
 )  # fmt: skip
 
