@@ -143,14 +143,14 @@ register(
                 "by sigmoid", "with x · sigmoid({number} x), a coarser approximation,", by_sigmoid, number=1.702
             ),
             *(
-                Declared(told, f"with ½ x (1 + tanh({told})),", by_tanh(**how), price=1.35)
-                for told, how in (
-                    ("√(2/π) (x + 0.44715 x³)", {"bend": 0.44715}),
-                    ("2/π (x + 0.044715 x³)", {"factor": 2 / math.pi}),
-                    ("√(2π) (x + 0.044715 x³)", {"factor": math.sqrt(2 * math.pi)}),
-                    ("√(2/π) (x + 0.044715 x²)", {"power": 2}),
-                    ("√(2/π) (x + 0.044715 x)", {"power": 1}),
-                    ("√(2/π) x + 0.044715 x³", {"outside": True}),
+                Declared(told, f"with ½ x (1 + tanh({told})),", wrong, price=1.35)
+                for told, wrong in (
+                    ("√(2/π) (x + 0.44715 x³)", by_tanh(bend=0.44715)),
+                    ("2/π (x + 0.044715 x³)", by_tanh(factor=2 / math.pi)),
+                    ("√(2π) (x + 0.044715 x³)", by_tanh(factor=math.sqrt(2 * math.pi))),
+                    ("√(2/π) (x + 0.044715 x²)", by_tanh(power=2)),
+                    ("√(2/π) (x + 0.044715 x)", by_tanh(power=1)),
+                    ("√(2/π) x + 0.044715 x³", by_tanh(outside=True)),
                 )
             ),
             Declared("Φ(x) alone", "with Φ(x), not x · Φ(x),", share_alone, price=1.35),

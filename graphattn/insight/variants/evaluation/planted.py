@@ -62,7 +62,7 @@ def only_reads(intended: Intended, rewrite: Rewrite, node: Node) -> bool:
         return False
     return all(
         user in rewrite.nodes and rewrite.nodes[user].operands[slot] == rewrite.now(ref)
-        for ref in before.operands if ref in rewrite.went
+        for ref in before.operands if ref is not None and ref in rewrite.went
         for user, slot in intended.users[ref]
     )  # fmt: skip
 

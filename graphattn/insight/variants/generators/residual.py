@@ -42,12 +42,8 @@ def _options(intended: Intended, node: Node) -> Iterator[Option]:
 def _stream(intended: Intended) -> set[Ref]:
     """What residuals add: one term of a sum, that is read by others too."""
     sums = [node for node in intended.nodes.values() if node.op.family == "add"]
-    return {
-        node.operands[slot]
-        for node in sums
-        for slot in through(intended, node)
-        if len(intended.users[node.operands[slot]]) > 1
-    }  # pyright: ignore  (what goes through is there)
+    terms = {node.operands[slot] for node in sums for slot in through(intended, node)}
+    return {ref for ref in terms if ref is not None and len(intended.users[ref]) > 1}
 
 
 def _added(draft: Draft, node: Node, other: Ref) -> None:
