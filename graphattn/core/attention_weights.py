@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .activations import softplus, squared
 from .op import Declared
 
 LONGEST = 64
@@ -40,10 +41,6 @@ def in_place_of_exp(function):
         return g.divide(seen, g.where(g.is_positive(total), total, g.constant(1)))
 
     return build
-
-
-def softplus(g, x):
-    return g.log(g.add(g.exp(x), g.constant(1)))
 
 
 def elu_plus_1(g, x):
@@ -169,7 +166,7 @@ WEIGHTS: tuple[Declared, ...] = (
         )
         for name, f, p in (
             ("relu", lambda g, x: g.relu(x), 1.3),
-            ("relu²", lambda g, x: g.multiply(g.relu(x), x), 1.45),
+            ("relu²", squared, 1.45),
             ("the square", lambda g, x: g.multiply(x, x), 1.4),
             ("a sigmoid", lambda g, x: g.sigmoid(x), 1.4),
             ("softplus", softplus, 1.45),

@@ -261,6 +261,10 @@ class Judge:
             return self.last[1][self.key]
         return evaluate(self.intended, rewrite, [self.refs[self.key]])[0]
 
+    def _first(self, rewrite: Rewrite) -> Any:
+        """What is looked at first, the tensor or its row, as a variant gives it."""
+        return evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)[0]
+
     def may_be(self, value: Any) -> bool:
         """Whether what is looked at first, the tensor or its row, is about what was observed."""
         return self._is_near(self.key, value, self.row)
@@ -290,7 +294,7 @@ class Judge:
 
     def cells(self, rewrite: Rewrite) -> list[float]:
         """The cells that are looked at first, as a variant gives them."""
-        (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
+        value = self._first(rewrite)
         if self.row is not None:
             return value[0]
         return [cell for row in rows_of(value, self.ranks[self.key]) for cell in row]
@@ -306,8 +310,7 @@ class Judge:
         """The same of the row that is looked at first, or of any where all are."""
         if self.row is None:
             return any(self.fitting(rewrite))
-        (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
-        return self._is_near(self.key, value, self.row)
+        return self.may_be(self._first(rewrite))
 
     @property
     def theirs(self) -> list[float]:
@@ -317,10 +320,8 @@ class Judge:
 
     def nearly(self, rewrite: Rewrite) -> bool:
         """Whether a variant gives every cell as exactly as the intended graph would have to: one row first."""
-        if self.row is not None:
-            (value,) = evaluate(self.intended, rewrite, [self.refs[self.key]], self.row)
-            if not self._is_near(self.key, value, self.row):
-                return False
+        if self.row is not None and not self.may_be(self._first(rewrite)):
+            return False
         rows = [rows_of(v, r) for v, r in zip(self._values(rewrite), self.ranks, strict=True)]
         return all(within(r, o.rows, s) for r, o, s in zip(rows, self.observed, self.strict, strict=True))
 

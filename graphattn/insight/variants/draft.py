@@ -219,9 +219,8 @@ class _Both:
         for side, own, other in ((1, y, x), (0, x, y)):
             if own is not None and other is not None and _is_made_of(self.changes[side], own, old):
                 if old in self.changes[side].went and old not in self.changes[1 - side].went:
-                    return self._seen(
-                        other, 1 - side
-                    )  # read there instead of the tensor, whatever becomes of that
+                    # read there instead of the tensor, whatever becomes of that
+                    return self._seen(other, 1 - side)
                 self.on_top[side][old] = other  # pyright: ignore
                 return own
         raise GraphError(f"both changes put something else in the place of {old}")
